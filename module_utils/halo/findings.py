@@ -1,0 +1,122 @@
+"""The one type in which every check speaks, and the catalogue of its codes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Iterable
+
+#: Worst first: the order in which a table shows them.
+SEVERITIES = ("error", "warning", "info")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing observed on a host.
+
+    Attributes:
+        code: A key of :data:`CATALOGUE`, ``AREA.WHAT`` in capitals.
+        severity: ``error`` (stops the run), ``warning`` or ``info``.
+        subject: What it is about: a package, a file, a stack, a device.
+        evidence: What was seen, as exact as it can be shown in one or a few lines.
+        remedy: What to do or to type; empty only for ``info``.
+
+    Raises:
+        ValueError: An unknown code or severity, or a missing remedy: a mistake of the caller.
+    """
+
+    code: str
+    severity: str
+    subject: str
+    evidence: str
+    remedy: str = ""
+
+    def __post_init__(self) -> None:
+        if self.code not in CATALOGUE:
+            raise ValueError(f"finding code {self.code!r} is not in the catalogue")
+        if self.severity not in SEVERITIES:
+            raise ValueError(f"severity {self.severity!r} is none of {', '.join(SEVERITIES)}")
+        if self.severity != "info" and not self.remedy:
+            raise ValueError(f"finding {self.code} of severity {self.severity} has no remedy")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plain form in which modules return findings."""
+        return asdict(self)
+
+    def text(self) -> str:
+        """Return the finding as a person reads it: what, on what evidence, what to type."""
+        lines = [f"{self.severity.upper()} {self.code} {self.subject}: {self.evidence}"]
+        if self.remedy:
+            lines.append(f"  remedy: {self.remedy}")
+        return "\n".join(lines)
+
+
+def errors(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that stop a run."""
+    return [finding for finding in findings if finding.severity == "error"]
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings ordered by severity, otherwise as they came."""
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def text(findings: Iterable[Finding]) -> str:
+    """Return several findings as one message, worst first."""
+    return "\n".join(finding.text() for finding in worst_first(findings))
+
+
+#: Code -> what it means, in one sentence. ``docs/findings.md`` has a row for each; a test compares the two.
+CATALOGUE: dict[str, str] = {
+    # stacks
+    "STACK.UNKNOWN": "The chosen stack does not exist in stacks/.",
+    "STACK.INVALID": "A stack file cannot be read or breaks its schema.",
+    "STACK.CHOSEN": "Which stack was chosen and why.",
+    "STACK.OS_UNSUPPORTED": "The stack has no entry for this host's OS release.",
+    "STACK.GFX_UNSUPPORTED": "The stack's compiler or kernels do not know this gfx target.",
+    "STACK.UNVERIFIED": "The stack holds facts for this host that nobody has verified yet.",
+    # the host
+    "HOST.NOT_HALO": "Neither the GPU nor the CPU of this machine is a Ryzen AI Max (gfx1151).",
+    "HOST.ARCH": "The host's architecture is not the one that ROCm packages exist for.",
+    "GPU.ABSENT": "No GPU is visible to ROCm on this host.",
+    "GPU.GFX_DIFFERS": "The GPU that was found is another gfx target than the one that was asked for.",
+    # apt
+    "APT.PYTHON_ABSENT": "python3-apt is missing, without which nothing can be planned.",
+    "APT.CONFIG_UNREADABLE": "apt's configuration, sources or preferences cannot be read.",
+    "APT.REFRESH_FAILED": "An archive does not answer, or what it answers cannot be trusted.",
+    "APT.STATUS_UNREADABLE": "dpkg's status or apt's lists cannot be read.",
+    "APT.DPKG_INTERRUPTED": "dpkg was interrupted and must finish before anything else.",
+    "APT.WISH_INVALID": "A wish cannot be understood: its name, version bound, state or destination.",
+    "APT.WISH_CONFLICT": "Two roles wish for versions or states of one package that exclude each other.",
+    "APT.WISH_UNKNOWN": "No configured archive has the package.",
+    "APT.WISH_VIRTUAL": "The name is a virtual package; a wish needs a real one.",
+    "APT.WISH_VERSION": "No archive offers a version within the wished bound and origin.",
+    "APT.UNSOLVABLE": "apt finds no way to fulfil the wishes together.",
+    "APT.UPGRADE_REFUSED": "The plan would move an installed package to another release's or origin's version.",
+    "APT.DOWNGRADE_REFUSED": "The plan would downgrade a package.",
+    "APT.REMOVE_REFUSED": "The plan would remove a package.",
+    "APT.HELD_REFUSED": "The plan would change a package that is on hold.",
+    "APT.ESSENTIAL_REFUSED": "The plan would remove an essential package.",
+    "APT.NO_SPACE": "The file system is too full for what the plan downloads or unpacks.",
+    "APT.LOCKED": "Another process holds apt's or dpkg's lock.",
+    "APT.DOWNLOAD_FAILED": "A package of the plan could not be downloaded or verified.",
+    "APT.EXECUTE_FAILED": "dpkg failed while it executed the plan.",
+    "APT.RESULT_DIFFERS": "After execution the host is not what the plan said.",
+    # toolchain
+    "TOOLCHAIN.DEB_UNREADABLE": "A downloaded .deb is missing, damaged or not the one that was planned.",
+    "TOOLCHAIN.NO_SPACE": "The file system is too full for the toolchain.",
+    "TOOLCHAIN.PREFIX_OCCUPIED": "Something that this project did not make lies where the toolchain belongs.",
+    "PIN.INVALID": "A pin cannot be written as an apt preference.",
+    "PIN.FOREIGN_FILE": "The preferences file to be written was not made by this project.",
+    # rocm
+    "ROCM.MIXED_ORIGIN": "Packages of the ROCm set come from different origins.",
+    # proofs
+    "PROOF.NOT_PROVISIONED": "The host was not provisioned yet, so there is nothing to prove.",
+    "PROOF.COMPILER_ABSENT": "The compiler that the stack pins is not on the host.",
+    "PROOF.COMPILE_FAILED": "A proof program does not compile or link.",
+    "PROOF.RUN_FAILED": "A proof program compiles but does not run as it must.",
+    "PROOF.WRONG_LIBCXX": "Other libc++ headers or another libc++.so.1 than the pinned one were used.",
+    "PROOF.NO_CODE_OBJECT": "hipcc's result holds no code object for the wanted gfx target.",
+    "PROOF.PASSED": "A proof ran, or its result still holds because none of its inputs changed.",
+    "VERIFY.PACKAGE_DIFFERS": "A package of the stack is absent or outside the stack's bounds.",
+    "VERIFY.UPGRADE_WOULD_CHANGE": "A plain apt upgrade would change a package of the stack.",
+}
