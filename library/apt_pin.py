@@ -9,7 +9,8 @@ short_description: Keep one file of apt preferences
 version_added: "0.1.0"
 description:
   - Writes the pins that one role owns into one file below C(/etc/apt/preferences.d), or removes the file.
-  - The file is replaced in one step, so that apt never reads half of it. Files that this project did not make are not touched.
+  - The file is replaced in one step, so that apt never reads half of it.
+  - A file of that name that this project did not make is not touched.
   - apt is not called and its cache is not opened.
 author:
   - halo-provision contributors (@halo-provision)
@@ -30,11 +31,12 @@ options:
     required: true
   pins:
     description:
-      - What the file is to hold, in this order. apt takes the first that matches a version. Required with O(state=present).
+      - What the file is to hold, in this order. apt takes the first that matches a version.
+      - Required with O(state=present).
       - C(packages), a list of package names or globs.
       - C(priority), an integer up to 1000 and not 0; above that apt would downgrade.
-      - Either C(version), an exact version, a prefix such as V(1:17.*), or V(installed) for the version that is on the host;
-        or C(release), such as V(o=Debian,n=trixie).
+      - Either C(version), an exact version, a prefix such as V(1:17.*), or V(installed) for the version
+        that is on the host; or C(release), such as V(o=Debian,n=trixie).
       - C(fallback), with C(version=installed), the version for packages that the host does not have.
       - C(file), which must be O(file) if it is given.
     type: list

@@ -126,11 +126,9 @@ def _parse(file: str, pins: Sequence[Mapping[str, Any]], present: bool) -> tuple
         try:
             pin = Pin.from_dict({**data, "file": data.get("file") or file})
             if pin.file != file:
-                raise ValueError(f"pin of {', '.join(pin.packages)} belongs into {pin.file}")
+                raise ValueError(f"{', '.join(pin.packages)}: this pin belongs into {pin.file}")
             if pin.priority > HIGHEST_SAFE:
-                raise ValueError(
-                    f"pin of {', '.join(pin.packages)}: priority {pin.priority} is above {HIGHEST_SAFE}, apt would downgrade"
-                )
+                raise ValueError(f"{', '.join(pin.packages)}: with priority {pin.priority} apt would downgrade them")
             wanted.append(pin)
         except ValueError as error:
             reasons.append(str(error))
