@@ -112,11 +112,15 @@ CATALOGUE: dict[str, str] = {
     # proofs
     "PROOF.NOT_PROVISIONED": "The host was not provisioned yet, so there is nothing to prove.",
     "PROOF.COMPILER_ABSENT": "The compiler that the stack pins is not on the host.",
+    "PROOF.LIBCXX_ABSENT": "The pinned libc++ was not unpacked where it belongs.",
+    "PROOF.ROCMINFO_ABSENT": "The stack's rocminfo is not on the host.",
     "PROOF.COMPILE_FAILED": "A proof program does not compile or link.",
     "PROOF.RUN_FAILED": "A proof program compiles but does not run as it must.",
-    "PROOF.WRONG_LIBCXX": "Other libc++ headers or another libc++.so.1 than the pinned one were used.",
+    "PROOF.WRONG_LIBCXX": "Other headers or another shared object of the C++ library than the pinned ones were used.",
     "PROOF.NO_CODE_OBJECT": "hipcc's result holds no code object for the wanted gfx target.",
     "PROOF.PASSED": "A proof ran, or its result still holds because none of its inputs changed.",
     "VERIFY.PACKAGE_DIFFERS": "A package of the stack is absent or outside the stack's bounds.",
     "VERIFY.UPGRADE_WOULD_CHANGE": "A plain apt upgrade would change a package of the stack.",
+    "VERIFY.UPGRADE_UNKNOWN": "What a plain apt upgrade would do cannot be found out.",
+    "VERIFY.PASSED": "The stack's packages are within its bounds, and an upgrade would not change them.",
 }
