@@ -102,6 +102,7 @@ CATALOGUE: dict[str, str] = {
     "APT.EXECUTE_FAILED": "dpkg failed while it executed the plan.",
     "APT.RESULT_DIFFERS": "After execution the host is not what the plan said.",
     # toolchain
+    "TOOLCHAIN.REQUEST_INVALID": "The name, the major version or the prefix of a toolchain cannot be used.",
     "TOOLCHAIN.DEB_UNREADABLE": "A downloaded .deb is missing, damaged or not the one that was planned.",
     "TOOLCHAIN.NO_SPACE": "The file system is too full for the toolchain.",
     "TOOLCHAIN.PREFIX_OCCUPIED": "Something that this project did not make lies where the toolchain belongs.",
