@@ -73,11 +73,13 @@ CATALOGUE: dict[str, str] = {
     "STACK.CHOSEN": "Which stack was chosen and why.",
     "STACK.OS_UNSUPPORTED": "The stack has no entry for this host's OS release.",
     "STACK.GFX_UNSUPPORTED": "The stack's compiler or kernels do not know this gfx target.",
+    "STACK.COMPONENT_UNKNOWN": "The stack has no component of this name for the host's OS release.",
     "STACK.UNVERIFIED": "The stack holds facts for this host that nobody has verified yet.",
     # the host
     "HOST.NOT_HALO": "Neither the GPU nor the CPU of this machine is a Ryzen AI Max (gfx1151).",
     "HOST.ARCH": "The host's architecture is not the one that ROCm packages exist for.",
     "GPU.ABSENT": "No GPU is visible to ROCm on this host.",
+    "GPU.UNREADABLE": "What the driver says about a device cannot be read or understood, so it is left out.",
     "GPU.GFX_DIFFERS": "The GPU that was found is another gfx target than the one that was asked for.",
     # apt
     "APT.PYTHON_ABSENT": "python3-apt is missing, without which nothing can be planned.",
