@@ -19,11 +19,11 @@ _ZLIB = 0
 _EM_AMDGPU = 224
 
 
-class Unreadable(ValueError):
+class UnreadableError(ValueError):
     """The bytes are not what they should be."""
 
 
-class Compressed(ValueError):
+class CompressedError(ValueError):
     """The bundle is compressed in a way that Python cannot undo here; clang-offload-bundler can."""
 
 
@@ -64,10 +64,10 @@ def section(elf: bytes, name: str = SECTION) -> bytes | None:
     """Return the content of a section of a 64-bit little-endian ELF file, or None where it has no such section.
 
     Raises:
-        Unreadable: It is no such file, or it is cut short.
+        UnreadableError: It is no such file, or it is cut short.
     """
     if elf[:6] != b"\x7fELF\x02\x01":
-        raise Unreadable("no 64-bit little-endian ELF file")
+        raise UnreadableError("no 64-bit little-endian ELF file")
     try:
         (table,) = struct.unpack_from("<Q", elf, 0x28)
         entry_size, count, names_index = struct.unpack_from("<HHH", elf, 0x3A)
@@ -77,7 +77,7 @@ def section(elf: bytes, name: str = SECTION) -> bytes | None:
             if names[name_at : names.index(b"\0", name_at)] == name.encode():
                 return _slice(elf, offset, size)
     except (struct.error, IndexError, ValueError) as error:
-        raise Unreadable(f"ELF section headers: {error}") from error
+        raise UnreadableError(f"ELF section headers: {error}") from error
     return None
 
 
@@ -85,13 +85,13 @@ def code_objects(fatbin: bytes) -> list[CodeObject]:
     """Return the entries of all bundles in a ``.hip_fatbin`` section; one is there for each translation unit.
 
     Raises:
-        Unreadable: There is no bundle, or one is cut short.
-        Compressed: A bundle is compressed with something else than zlib.
+        UnreadableError: There is no bundle, or one is cut short.
+        CompressedError: A bundle is compressed with something else than zlib.
     """
     found: list[CodeObject] = []
     position = _next_bundle(fatbin, 0)
     if position is None:
-        raise Unreadable("no offload bundle begins in it")
+        raise UnreadableError("no offload bundle begins in it")
     while position is not None:
         try:
             if fatbin.startswith(_COMPRESSED, position):
@@ -100,7 +100,7 @@ def code_objects(fatbin: bytes) -> list[CodeObject]:
             else:
                 entries, end = _entries(fatbin, position)
         except (struct.error, UnicodeDecodeError, zlib.error) as error:
-            raise Unreadable(f"offload bundle at byte {position}: {error}") from error
+            raise UnreadableError(f"offload bundle at byte {position}: {error}") from error
         found += entries
         position = _next_bundle(fatbin, end)
     return found
@@ -136,19 +136,19 @@ def _decompress(data: bytes, start: int) -> tuple[bytes, int]:
     # Version 1 does not say how long it is; 2 holds sizes of 32 bits, 3 of 64. A hash of 8 bytes follows.
     size_format, header = {1: ("", 20), 2: ("<I", 24), 3: ("<Q", 32)}.get(version, ("", 0))
     if not header:
-        raise Unreadable(f"compressed offload bundle of the unknown version {version}")
+        raise UnreadableError(f"compressed offload bundle of the unknown version {version}")
     if method != _ZLIB:
-        raise Compressed(f"an offload bundle is compressed with method {method} (1: zstd)")
+        raise CompressedError(f"an offload bundle is compressed with method {method} (1: zstd)")
     end = start + struct.unpack_from(size_format, data, start + 8)[0] if size_format else len(data)
     inflate = zlib.decompressobj()
     plain = inflate.decompress(_slice(data, start + header, end - start - header)) + inflate.flush()
     if not plain.startswith(_PLAIN):
-        raise Unreadable("a compressed offload bundle holds no bundle")
+        raise UnreadableError("a compressed offload bundle holds no bundle")
     return plain, end - len(inflate.unused_data)
 
 
 def _slice(data: bytes, offset: int, size: int) -> bytes:
     """Return a part, which must be whole: Python's own slices are silently short."""
     if offset < 0 or size < 0 or offset + size > len(data):
-        raise Unreadable(f"cut short: {size} bytes at {offset} in {len(data)}")
+        raise UnreadableError(f"cut short: {size} bytes at {offset} in {len(data)}")
     return data[offset : offset + size]

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import math
 import re
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..apt import dpkgdb
 from ..findings import Finding
 from .evidence import TRIPLET, first_errors, gcc_in_use, lacks_libstdcxx, libstdcxx_remedy
-from .ledger import Refuted, file_state
+from .ledger import Ledger, RefutedError, file_state
+from .packages import differences, fingerprint, not_provisioned
 from .programs import CXX_SOURCES, CXX_VALUES
 from .run import Outcome, run_clean
 
@@ -64,16 +68,45 @@ def libcxx(major: int, mode: str, prefix: Path, root: Path = Path("/")) -> Libra
     return Library("libc++", major, ("--config", str(config)), prefix, config)
 
 
+def prove(
+    compiler: Path, libraries: Iterable[Library], wished: Iterable[Mapping[str, str]], ledger: Ledger, tmpdir: str
+) -> None:
+    """Prove a compiler with several libraries, each on its own, so that one that fails hides none.
+
+    Args:
+        compiler: The pinned clang++.
+        libraries: What to compile against.
+        wished: The packages of the toolchain, ``{name, version}``.
+        ledger: Takes the findings.
+        tmpdir: Where to make temporary directories.
+
+    Raises:
+        OSError: dpkg's status cannot be read, or there is no space.
+        ValueError: The bound of a package cannot be understood.
+    """
+    database = dpkgdb.read()
+    libraries = list(libraries)
+    files = [compiler, *(library.config for library in libraries if library.config)]
+    missing = not_provisioned(differences(wished, database), files)
+    if ledger.check_mode and missing:
+        ledger.findings.append(missing)
+        return
+    for library in libraries:
+        with tempfile.TemporaryDirectory(dir=tmpdir) as work:
+            rests_on = inputs(compiler, library, fingerprint(database))
+            ledger.prove(library.name, rests_on, partial(attempt, compiler, library, Path(work)))
+
+
 def inputs(compiler: Path, library: Library, packages: Mapping[str, str], root: Path = Path("/")) -> dict[str, Any]:
     """Return everything that the proof rests on.
 
     Args:
         compiler: The pinned clang++.
         library: The library.
-        packages: Name -> version of the packages that belong to the toolchain, with their dependencies.
+        packages: What dpkg has, see :func:`halo.proof.packages.fingerprint`.
         root: The host's root directory.
     """
-    # What makes the loader or clang choose another library without any change of the toolchain's packages.
+    # What makes the loader choose another library without any change of packages.
     choosers = [root / "etc/ld.so.preload", root / "etc/ld.so.conf", *sorted(root.glob("etc/ld.so.conf.d/*"))]
     shared = sorted(library.directory.glob("**/libc++*.so.1")) if library.config else []
     return {
@@ -83,8 +116,6 @@ def inputs(compiler: Path, library: Library, packages: Mapping[str, str], root: 
         "major": library.major,
         "compiler": file_state(compiler),
         "packages": dict(packages),
-        "gcc": gcc_in_use(root),
-        "headers": sorted(str(path) for path in root.glob("usr/lib/llvm-*/include/c++/v1")),
         "loader": {str(path): _content(path) for path in choosers},
         "store": [str(library.directory.resolve()), *map(file_state, shared)],
         "config": _content(library.config) if library.config else "",
@@ -104,15 +135,15 @@ def attempt(compiler: Path, library: Library, work: Path, root: Path = Path("/")
         The evidence that it holds.
 
     Raises:
-        Refuted: It does not.
+        RefutedError: It does not.
     """
     subject = f"{compiler} with {library.name}"
     if not compiler.exists():
         evidence = f"{compiler} does not exist"
-        raise Refuted(Finding("PROOF.COMPILER_ABSENT", "error", subject, evidence, _AGAIN))
+        raise RefutedError(Finding("PROOF.COMPILER_ABSENT", "error", subject, evidence, _AGAIN))
     if library.config and not library.config.is_file():
         evidence = f"{library.config} does not exist"
-        raise Refuted(Finding("PROOF.LIBCXX_ABSENT", "error", subject, evidence, _AGAIN))
+        raise RefutedError(Finding("PROOF.LIBCXX_ABSENT", "error", subject, evidence, _AGAIN))
     for name, text in CXX_SOURCES.items():
         (work / name).write_text(text, encoding="utf-8")
     clang = (str(compiler), *library.flags, *_FLAGS)
@@ -122,22 +153,22 @@ def attempt(compiler: Path, library: Library, work: Path, root: Path = Path("/")
     ):
         compiled = run_clean(command, work, COMPILE_TIMEOUT_S)
         if compiled.rc != 0:
-            raise Refuted(_compile_failed(subject, library, compiled, root))
+            raise RefutedError(_compile_failed(subject, library, compiled, root))
     ran = run_clean((str(work / "proof"),), work, RUN_TIMEOUT_S)
     said = _said(ran)
     if said is None:
-        raise Refuted(_run_failed(subject, f"exit status {ran.rc}: {first_errors(ran)}"))
+        raise RefutedError(_run_failed(subject, f"exit status {ran.rc}: {first_errors(ran)}"))
     wrong = _wrong_library(said, library)
     if wrong:
         remedy = _AGAIN + ("" if library.name == "libc++" else f"   and remove what brings another {library.name}")
-        raise Refuted(Finding("PROOF.WRONG_LIBCXX", "error", subject, "\n".join(wrong), remedy))
+        raise RefutedError(Finding("PROOF.WRONG_LIBCXX", "error", subject, "\n".join(wrong), remedy))
     differing = [
         f"{name}: found {said['values'].get(name)}, wanted {value}"
         for name, value in CXX_VALUES.items()
         if not _same(said["values"].get(name), value)
     ]
     if differing:
-        raise Refuted(_run_failed(subject, "; ".join(differing)))
+        raise RefutedError(_run_failed(subject, "; ".join(differing)))
     loaded = ", ".join(str(Path(path).resolve()) for path in said["loaded"])
     return (
         f"{compiler} compiled with {library.name} {_major(said)} and ran in a clean environment on {loaded}: "

@@ -14,7 +14,8 @@ TRIPLET = "x86_64-linux-gnu"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _ERROR = re.compile(r"(?:^|[\s:])(?:fatal )?error: |undefined reference to|cannot find -l|not found")
 _NO_CXX_LIBRARY = re.compile(
-    r"'(?:cmath|string|cstdlib|exception|new|type_traits)' file not found|(?:unable to find library|cannot find) -lstdc\+\+"
+    r"'(?:cmath|string|cstdlib|exception|new|stdexcept)' file not found"
+    r"|(?:unable to find library|cannot find) -lstdc\+\+"
 )
 _TARGET = re.compile(r"(?:invalid target ID|[Uu]nsupported gpu(?: arch)?|unknown target CPU)")
 

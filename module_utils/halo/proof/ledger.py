@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
@@ -18,7 +18,7 @@ from ..findings import Finding
 _SCHEMA = 1
 
 
-class Refuted(Exception):
+class RefutedError(Exception):
     """A proof failed; it carries the finding that says how."""
 
     def __init__(self, finding: Finding) -> None:
@@ -56,10 +56,29 @@ def file_state(path: Path) -> str:
     return f"{real} {stat.st_size} {stat.st_mtime_ns}"
 
 
+def result(before: Any, after: Any, findings: Iterable[Finding]) -> dict[str, Any]:
+    """Return what a module of the verification returns.
+
+    It is never changed: a record is a cache, and no state of the host that anyone asked for.
+    """
+    return {
+        "changed": False,
+        "before": before,
+        "after": after,
+        "diff": {"before": "", "after": ""},
+        "findings": [finding.as_dict() for finding in findings],
+    }
+
+
 class Ledger:
     """Runs proofs, skips those whose inputs are unchanged, and collects what they found.
 
     A failed proof is never written down, and a record that cannot be understood counts as none.
+
+    Args:
+        directory: Where the records lie.
+        force: Run every proof, whatever is on record.
+        check_mode: Write no records.
 
     Attributes:
         findings: Of all proofs so far.
@@ -67,14 +86,17 @@ class Ledger:
         after: Proof -> its record as it is now, or None.
     """
 
-    def __init__(self, directory: Path, force: bool = False, write: bool = True) -> None:
-        """Args: where the records lie; whether to run every proof anyway; whether records may be written."""
+    def __init__(self, directory: str, force: bool = False, check_mode: bool = False) -> None:
         self.findings: list[Finding] = []
         self.before: dict[str, dict[str, str] | None] = {}
         self.after: dict[str, dict[str, str] | None] = {}
-        self._directory = directory
+        self.check_mode = check_mode
+        self._directory = Path(directory)
         self._force = force
-        self._write = write
+
+    def result(self) -> dict[str, Any]:
+        """Return what a module returns."""
+        return result(self.before, self.after, self.findings)
 
     def prove(self, name: str, inputs: Mapping[str, Any], attempt: Callable[[], str]) -> None:
         """Run a proof unless its record still holds.
@@ -82,7 +104,7 @@ class Ledger:
         Args:
             name: Of the proof and of its record.
             inputs: Everything that its result rests on.
-            attempt: Returns its evidence, or raises :class:`Refuted`.
+            attempt: Returns its evidence, or raises :class:`RefutedError`.
         """
         path = self._directory / f"{name}.json"
         known = _load(path)
@@ -95,10 +117,10 @@ class Ledger:
             return
         try:
             evidence = attempt()
-        except Refuted as refuted:
+        except RefutedError as refuted:
             self.findings.append(refuted.finding)
             return
-        if self._write:
+        if not self.check_mode:
             record = Record(wanted, datetime.now(timezone.utc).isoformat(timespec="seconds"), evidence)
             try:
                 _save(path, record)

@@ -96,7 +96,8 @@ int main(int count, char **) {
   dl_iterate_phdr(note_library, &loaded);
   std::string libraries;
   for (const auto &path : loaded) libraries += (libraries.empty() ? "" : ", ") + quoted(path);
-  std::printf("{\"library\": \"%s\", \"headers\": %ld, \"loaded\": [%s], \"values\": {", library, headers, libraries.c_str());
+  std::printf("{\"library\": \"%s\", \"headers\": %ld, ", library, headers);
+  std::printf("\"loaded\": [%s], \"values\": {", libraries.c_str());
   std::printf("\"cbrt\": %.17g, \"tgamma\": %.17g, \"erf\": %.17g, ", std::cbrt(x), std::tgamma(x), std::erf(x));
   std::printf("\"strings\": %d, ", std::stoi(std::to_string(40 + count).substr(1) + "7"));
   std::printf("\"exceptions\": %d, \"threads\": %ld, \"filesystem\": %ld}}\n", caught(), summed(), filed());

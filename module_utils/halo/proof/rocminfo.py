@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..findings import Finding
 from .evidence import plain
-from .run import Outcome
+from .run import Outcome, run_clean
 
 TIMEOUT_S = 60.0
 
@@ -38,6 +39,21 @@ def agents(text: str) -> list[Agent]:
         if name and kind:
             found.append(Agent(name.group(1), kind.group(1)))
     return found
+
+
+def look(rocminfo: Path, gfx: str, require_gpu: bool, work: Path) -> list[Finding]:
+    """Ask rocminfo, and return what it says about the GPU that the stack compiles for.
+
+    Args:
+        rocminfo: The stack's rocminfo.
+        gfx: The target that was asked for.
+        require_gpu: Whether it is an error that it is not there.
+        work: A directory to run in.
+    """
+    if not rocminfo.exists():
+        evidence, remedy = f"{rocminfo} does not exist", "ansible-playbook site.yml -l halo --tags rocm_runtime"
+        return [Finding("PROOF.ROCMINFO_ABSENT", "error", "rocminfo", evidence, remedy)]
+    return gpu_findings(run_clean((str(rocminfo),), work, TIMEOUT_S), gfx, require_gpu)
 
 
 def gpu_findings(outcome: Outcome, gfx: str, require_gpu: bool) -> list[Finding]:
