@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .apt import dpkgdb
 from .apt.preferences import INSTALLED, MARK, Pin, render
 from .findings import Finding
 
 #: Above this, apt downgrades an installed package to reach the pin (apt_preferences(5)).
 HIGHEST_SAFE = 1000
-
-# States of dpkg in which a package is not on the host, but at most its configuration (dpkg(1)).
-_GONE = {"not-installed", "config-files"}
-_FIELD = re.compile(r"^(Package|Status|Version): (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,7 @@ def plan(file: str, pins: Sequence[Mapping[str, Any]], present: bool = True, roo
         return PinFile(path, before, before, (foreign,))
     if not present:
         return PinFile(path, before, None)
-    installed = installed_versions(root) if any(pin.version == INSTALLED for pin in wanted) else {}
+    installed = dpkgdb.read(root).versions if any(pin.version == INSTALLED for pin in wanted) else {}
     return PinFile(path, before, render(wanted, installed))
 
 
@@ -86,30 +82,6 @@ def apply(planned: PinFile) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     temporary.replace(planned.path)
-
-
-def installed_versions(root: str = "/") -> dict[str, str]:
-    """Read from dpkg's status which packages are on the host.
-
-    Args:
-        root: The directory that is taken for ``/``.
-
-    Returns:
-        Package name -> version; nothing where dpkg has no status, as before the first installation.
-
-    Raises:
-        OSError: The status cannot be read.
-    """
-    try:
-        status = (Path(root) / "var/lib/dpkg/status").read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return {}
-    versions = {}
-    for paragraph in status.split("\n\n"):
-        fields = dict(_FIELD.findall(paragraph))
-        if "Version" in fields and fields["Status"].split()[-1] not in _GONE:
-            versions[fields["Package"]] = fields["Version"]
-    return versions
 
 
 def _parse(file: str, pins: Sequence[Mapping[str, Any]], present: bool) -> tuple[list[Pin], list[Finding]]:
