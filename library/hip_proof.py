@@ -11,8 +11,8 @@ description:
   - Compiles a HIP program and looks into the executable for the code object of the wanted target, without a GPU.
   - Asks rocminfo which GPUs ROCm sees.
   - Nothing is inherited from the environment, C(HSA_OVERRIDE_GFX_VERSION) least of all.
-  - The compilation is skipped while nothing that it rests on has changed, which is hipcc, any installed package and the
-    target. A proof that failed is always repeated, and rocminfo is always asked.
+  - The compilation is skipped while hipcc, the target and every installed package are unchanged. A proof that failed
+    is always repeated, and rocminfo is always asked.
   - Never reports a change; the record of a proof is a cache. In check mode proofs run, and are not recorded.
 author:
   - halo-provision contributors (@halo-provision)
@@ -47,7 +47,7 @@ options:
     type: path
   require_gpu:
     description:
-      - Whether it is an error, and not a warning, that no GPU or one of another target is there.
+      - Whether it is an error, not a warning, that no GPU or one of another target is there.
     type: bool
     default: false
   packages:
@@ -132,7 +132,8 @@ def main() -> None:
     proofs = ledger.Ledger(options["records"], options["force"], module.check_mode)
     try:
         hip.prove(
-            *(Path(options[tool]) if options[tool] else None for tool in ("hipcc", "rocminfo")),
+            hipcc=options["hipcc"] and Path(options["hipcc"]),
+            rocminfo=options["rocminfo"] and Path(options["rocminfo"]),
             gfx=options["gfx"],
             known=options["known_gfx"],
             wished=options["packages"],

@@ -9,8 +9,8 @@ short_description: Check that the stack's packages are what the stack says, and 
 version_added: "0.1.0"
 description:
   - Compares what dpkg has installed with the stack's bounds.
-  - Lets apt simulate an upgrade of the whole host, as C(apt upgrade) would do it, and looks whether it would change the
-    stack's packages or others of the ROCm set. apt's lock is not taken and its lists are not refreshed.
+  - Lets apt simulate an upgrade of the whole host, as C(apt upgrade) would do it. It must leave O(rocm_set) as it is,
+    and O(packages) within their bounds. apt's lock is not taken and its lists are not refreshed.
   - Changes nothing. In check mode a host that was not provisioned yet is no error, and neither is an upgrade, since the
     pins may be still to come.
 author:
@@ -43,7 +43,7 @@ options:
         default: ""
   rocm_set:
     description:
-      - Globs of the names of all packages that make up the ROCm set.
+      - Names, or globs of them, of all packages that make up the ROCm set.
     type: list
     elements: str
     default: []

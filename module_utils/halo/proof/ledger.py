@@ -119,6 +119,10 @@ class Ledger:
             evidence = attempt()
         except RefutedError as refuted:
             self.findings.append(refuted.finding)
+            if known and known.inputs == wanted and not self.check_mode:
+                # A forced proof refutes its own record: something that is no input has changed.
+                path.unlink()
+                self.after[name] = None
             return
         if not self.check_mode:
             record = Record(wanted, datetime.now(timezone.utc).isoformat(timespec="seconds"), evidence)

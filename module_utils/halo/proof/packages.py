@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from ..apt.dpkgdb import Database, Package
 from ..apt.versions import Bound
 from ..findings import Finding
 from .evidence import first_errors
-from .run import Outcome, run_clean
+from .run import run_clean
 
 APT_TIMEOUT_S = 120.0
 
@@ -89,13 +90,13 @@ def not_provisioned(differing: Sequence[Finding], files: Iterable[Path] = ()) ->
 
 
 def check(
-    wished: Sequence[Mapping[str, str]], globs: Iterable[str], database: Database, work: Path, check_mode: bool
+    wished: Sequence[Mapping[str, str]], rocm_set: Sequence[str], database: Database, work: Path, check_mode: bool
 ) -> list[Finding]:
     """Return what differs from the stack, and what an upgrade would change.
 
     Args:
         wished: The stack's packages, ``{name, version}``.
-        globs: Names of other packages of the ROCm set.
+        rocm_set: Names and globs of the packages that must stay at their very version.
         database: What dpkg has.
         work: A directory to run in.
         check_mode: Whether the run that installs and pins is still to come.
@@ -103,66 +104,81 @@ def check(
     Raises:
         ValueError: A bound cannot be understood.
     """
-    differing = differences(wished, database)
-    missing = not_provisioned(differing)
+    findings = differences(wished, database)
+    missing = not_provisioned(findings)
     if check_mode and missing:
         return [missing]
-    names = [wish["name"] for wish in wished]
-    findings = differing + upgrade_findings(names, globs, work, pins_written=not check_mode)
-    if not findings:
-        evidence = f"{len(names)} packages are within their bounds, and apt upgrade would change none of the stack's"
+    simulated, unknown = simulate_upgrade(work)
+    findings += unknown + upgrade_findings(changes(simulated), wished, rocm_set, pins_written=not check_mode)
+    if all(finding.severity == "info" for finding in findings):
+        evidence = f"{len(wished)} packages are within the stack's bounds, and apt upgrade would leave them there"
         findings.append(Finding("VERIFY.PASSED", "info", "packages", evidence))
     return findings
 
 
-def upgrade_findings(names: Iterable[str], globs: Iterable[str], work: Path, pins_written: bool) -> list[Finding]:
-    """Return what a plain ``apt upgrade`` of the host would do to the stack's packages.
-
-    apt simulates it without its lock and changes nothing.
+def simulate_upgrade(work: Path) -> tuple[str, list[Finding]]:
+    """Return what ``apt-get -s upgrade`` prints, and findings where that says nothing; apt's lock is not taken.
 
     Args:
-        names: The stack's packages.
-        globs: Names of other packages of the ROCm set.
         work: A directory to run in.
-        pins_written: False where the run that writes the pins is still to come; then it is no error.
     """
     # With new packages, as `apt upgrade` does and `apt-get upgrade` does not; with all phases, since a package that is
     # held back by Ubuntu's phasing today comes tomorrow.
-    simulated = run_clean(
-        (*_APT_GET, "-s", "-o", "APT::Get::Always-Include-Phased-Updates=1", "upgrade", "--with-new-pkgs"),
-        work,
-        APT_TIMEOUT_S,
-    )
+    phased = ("-o", "APT::Get::Always-Include-Phased-Updates=1")
+    simulated = run_clean((*_APT_GET, "-s", *phased, "upgrade", "--with-new-pkgs"), work, APT_TIMEOUT_S)
     if simulated.rc != 0:
-        return [_unknown("error", first_errors(simulated), "apt-get -s upgrade   shows what is wrong with apt")]
-    wanted = [*names, *globs]
-    findings = []
-    for name, change in changes(simulated):
-        if any(fnmatchcase(name, pattern) for pattern in wanted):
-            remedy = f"{_AGAIN}   writes the pins; apt-cache policy {name} shows which apply"
-            severity = "error" if pins_written else "warning"
-            findings.append(Finding("VERIFY.UPGRADE_WOULD_CHANGE", severity, name, change, remedy))
-    lists = run_clean(
-        (*_APT_GET, "indextargets", "--format", "$(FILENAME)", "Created-By: Packages"), work, APT_TIMEOUT_S
-    )
-    if not lists.stdout.strip():
+        return "", [_unknown("error", first_errors(simulated), "apt-get -s upgrade   shows what is wrong with apt")]
+    asked = (*_APT_GET, "indextargets", "--format", "$(FILENAME)", "Created-By: Packages")
+    if not run_clean(asked, work, APT_TIMEOUT_S).stdout.strip():
         # Otherwise the check could not fail: without lists no upgrade is known.
-        findings.append(
-            _unknown("warning", "apt has no package lists on this host", "apt-get update, then verify again")
-        )
+        return "", [_unknown("warning", "apt has no package lists on this host", "apt-get update; then verify again")]
+    return simulated.stdout, []
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an upgrade would do to an installed package; ``new`` is None where it would be removed."""
+
+    name: str
+    old: str
+    new: str | None
+
+
+def changes(simulated: str) -> list[Change]:
+    """Return what would happen to installed packages, from the output of ``apt-get -s upgrade``."""
+    steps = (step for step in _STEP.finditer(simulated) if step["old"])
+    return [
+        Change(step["name"].partition(":")[0], step["old"], None if step["verb"] == "Remv" else step["new"])
+        for step in steps
+    ]
+
+
+def upgrade_findings(
+    changed: Iterable[Change], wished: Iterable[Mapping[str, str]], rocm_set: Sequence[str], pins_written: bool
+) -> list[Finding]:
+    """Return a finding ``VERIFY.UPGRADE_WOULD_CHANGE`` for each of the stack's packages that would change.
+
+    The ROCm set must stay as it is. Other packages may move within their bounds, since security updates of a pinned
+    major are wanted; that is told and is no error.
+
+    Args:
+        changed: What an upgrade would do.
+        wished: The stack's packages, ``{name, version}``.
+        rocm_set: Names and globs of the packages that must stay at their very version.
+        pins_written: False where the run that writes the pins is still to come; then it is a warning.
+    """
+    bounds = {wish["name"]: Bound(wish.get("version") or "") for wish in wished}
+    findings = []
+    for change in changed:
+        in_rocm = any(fnmatchcase(change.name, pattern) for pattern in rocm_set)
+        if not in_rocm and change.name not in bounds:
+            continue
+        evidence = f"apt upgrade would {f'install {change.new}' if change.new else 'remove it'}, installed {change.old}"
+        severity, remedy = "error" if pins_written else "warning", f"{_AGAIN}   (apt-cache policy {change.name})"
+        if not in_rocm and change.new and bounds[change.name].admits(change.new):
+            severity, remedy = "info", ""
+        findings.append(Finding("VERIFY.UPGRADE_WOULD_CHANGE", severity, change.name, evidence, remedy))
     return findings
-
-
-def changes(simulated: Outcome) -> list[tuple[str, str]]:
-    """Return name -> what would happen, from the output of ``apt-get -s upgrade``; new packages are none."""
-    found = []
-    for step in _STEP.finditer(simulated.stdout):
-        name = step["name"].partition(":")[0]
-        if step["verb"] == "Remv":
-            found.append((name, f"apt upgrade would remove {step['old']}"))
-        elif step["old"]:
-            found.append((name, f"apt upgrade would replace {step['old']} by {step['new']}"))
-    return found
 
 
 def _native(name: str, database: Database) -> Package | None:
