@@ -29,8 +29,7 @@ attributes:
     platforms: debian
 options:
   compiler:
-    description:
-      - The pinned clang++.
+    description: The pinned clang++.
     type: path
     required: true
   packages:
@@ -50,27 +49,22 @@ options:
         type: str
         default: ""
   libcxx_major:
-    description:
-      - The major of the pinned libc++. Without it only libstdc++ is proved.
+    description: The major of the pinned libc++. Without it only libstdc++ is proved.
     type: int
   libcxx_mode:
-    description:
-      - V(sysroot) for a libc++ that is unpacked below O(libcxx_prefix), V(system) for one that apt installed.
+    description: V(sysroot) for a libc++ that is unpacked below O(libcxx_prefix), V(system) for one that apt installed.
     type: str
     choices: [sysroot, system]
     default: sysroot
   libcxx_prefix:
-    description:
-      - Where C(clang.cfg) and the unpacked libc++ lie. By default C(/opt/halo/toolchain/libc++-N).
+    description: Where C(clang.cfg) and the unpacked libc++ lie. By default C(/opt/halo/toolchain/libc++-N).
     type: path
   records:
-    description:
-      - Where it is written down what was proved, a file for each proof.
+    description: Where it is written down what was proved, a file for each proof.
     type: path
     default: /var/lib/halo/proofs
   force:
-    description:
-      - Run the proofs although nothing that they rest on has changed.
+    description: Run the proofs although nothing that they rest on has changed.
     type: bool
     default: false
 """

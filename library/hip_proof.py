@@ -27,27 +27,22 @@ attributes:
     platforms: debian
 options:
   gfx:
-    description:
-      - The target to compile for, such as V(gfx1151).
+    description: The target to compile for, such as V(gfx1151).
     type: str
     required: true
   hipcc:
-    description:
-      - The stack's hipcc. Without it nothing is compiled.
+    description: The stack's hipcc. Without it nothing is compiled.
     type: path
   known_gfx:
-    description:
-      - The targets that the stack's compiler knows, which a finding offers.
+    description: The targets that the stack's compiler knows, which a finding offers.
     type: list
     elements: str
     default: []
   rocminfo:
-    description:
-      - The stack's rocminfo. Without it no GPU is looked for.
+    description: The stack's rocminfo. Without it no GPU is looked for.
     type: path
   require_gpu:
-    description:
-      - Whether it is an error, not a warning, that no GPU or one of another target is there.
+    description: Whether it is an error, not a warning, that no GPU or one of another target is there.
     type: bool
     default: false
   packages:
@@ -67,13 +62,11 @@ options:
         type: str
         default: ""
   records:
-    description:
-      - Where it is written down what was proved, a file for each proof.
+    description: Where it is written down what was proved, a file for each proof.
     type: path
     default: /var/lib/halo/proofs
   force:
-    description:
-      - Run the proofs although nothing that they rest on has changed.
+    description: Run the proofs although nothing that they rest on has changed.
     type: bool
     default: false
 """
@@ -94,7 +87,6 @@ before:
   description: Each proof with its record as it was found, or null.
   returned: always
   type: dict
-  sample: {"hip": {"inputs": "9f86d0...", "proved": "2026-11-30T20:00:00+00:00", "evidence": "..."}}
 after:
   description: Each proof with its record as it is now, or null.
   returned: always
@@ -129,11 +121,12 @@ def main() -> None:
         supports_check_mode=True,
     )
     options = module.params
+    hipcc, rocminfo = (options[name] and Path(options[name]) for name in ("hipcc", "rocminfo"))
     proofs = ledger.Ledger(options["records"], options["force"], module.check_mode)
     try:
         hip.prove(
-            hipcc=options["hipcc"] and Path(options["hipcc"]),
-            rocminfo=options["rocminfo"] and Path(options["rocminfo"]),
+            hipcc,
+            rocminfo,
             gfx=options["gfx"],
             known=options["known_gfx"],
             wished=options["packages"],

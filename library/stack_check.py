@@ -42,8 +42,7 @@ options:
         type: str
         default: ""
   rocm_set:
-    description:
-      - Names, or globs of them, of all packages that make up the ROCm set.
+    description: Names, or globs of them, of all packages that make up the ROCm set.
     type: list
     elements: str
     default: []
