@@ -73,11 +73,13 @@ CATALOGUE: dict[str, str] = {
     "STACK.CHOSEN": "Which stack was chosen and why.",
     "STACK.OS_UNSUPPORTED": "The stack has no entry for this host's OS release.",
     "STACK.GFX_UNSUPPORTED": "The stack's compiler or kernels do not know this gfx target.",
+    "STACK.COMPONENT_UNKNOWN": "The stack has no component of this name for the host's OS release.",
     "STACK.UNVERIFIED": "The stack holds facts for this host that nobody has verified yet.",
     # the host
     "HOST.NOT_HALO": "Neither the GPU nor the CPU of this machine is a Ryzen AI Max (gfx1151).",
     "HOST.ARCH": "The host's architecture is not the one that ROCm packages exist for.",
     "GPU.ABSENT": "No GPU is visible to ROCm on this host.",
+    "GPU.UNREADABLE": "What the driver says about a device cannot be read or understood, so it is left out.",
     "GPU.GFX_DIFFERS": "The GPU that was found is another gfx target than the one that was asked for.",
     # apt
     "APT.PYTHON_ABSENT": "python3-apt is missing, without which nothing can be planned.",
@@ -116,6 +118,7 @@ CATALOGUE: dict[str, str] = {
     "KEY.NORMALISED": "The keyring on the host was put into the form that apt reads, with the wanted keys alone.",
     "KEY.CLOCK": "The host's clock is before the creation of a key.",
     # toolchain
+    "TOOLCHAIN.REQUEST_INVALID": "The name, the major version or the prefix of a toolchain cannot be used.",
     "TOOLCHAIN.DEB_UNREADABLE": "A downloaded .deb is missing, damaged or not the one that was planned.",
     "TOOLCHAIN.NO_SPACE": "The file system is too full for the toolchain.",
     "TOOLCHAIN.PREFIX_OCCUPIED": "Something that this project did not make lies where the toolchain belongs.",
@@ -126,11 +129,15 @@ CATALOGUE: dict[str, str] = {
     # proofs
     "PROOF.NOT_PROVISIONED": "The host was not provisioned yet, so there is nothing to prove.",
     "PROOF.COMPILER_ABSENT": "The compiler that the stack pins is not on the host.",
+    "PROOF.LIBCXX_ABSENT": "The pinned libc++ was not unpacked where it belongs.",
+    "PROOF.ROCMINFO_ABSENT": "The stack's rocminfo is not on the host.",
     "PROOF.COMPILE_FAILED": "A proof program does not compile or link.",
     "PROOF.RUN_FAILED": "A proof program compiles but does not run as it must.",
-    "PROOF.WRONG_LIBCXX": "Other libc++ headers or another libc++.so.1 than the pinned one were used.",
+    "PROOF.WRONG_LIBCXX": "Other headers or another shared object of the C++ library than the pinned ones were used.",
     "PROOF.NO_CODE_OBJECT": "hipcc's result holds no code object for the wanted gfx target.",
     "PROOF.PASSED": "A proof ran, or its result still holds because none of its inputs changed.",
     "VERIFY.PACKAGE_DIFFERS": "A package of the stack is absent or outside the stack's bounds.",
     "VERIFY.UPGRADE_WOULD_CHANGE": "A plain apt upgrade would change a package of the stack.",
+    "VERIFY.UPGRADE_UNKNOWN": "What a plain apt upgrade would do cannot be found out.",
+    "VERIFY.PASSED": "The stack's packages are within its bounds, and an upgrade would not change them.",
 }

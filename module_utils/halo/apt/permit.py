@@ -1,0 +1,53 @@
+"""What a plan may do, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..findings import Finding
+from .model import Change, Permissions
+
+_CODES = {
+    "upgrade": "APT.UPGRADE_REFUSED",
+    "downgrade": "APT.DOWNGRADE_REFUSED",
+    "remove": "APT.REMOVE_REFUSED",
+    "change_held": "APT.HELD_REFUSED",
+}
+
+
+def refusals(changes: Iterable[Change], permissions: Permissions) -> list[Finding]:
+    """Return an error finding for each change that goes beyond the permissions.
+
+    Wishing a package present is no permission to downgrade it; wishing it absent is one to remove it, unless it is
+    essential, which takes its exact name.
+    """
+    return [
+        _refusal(change, what, code)
+        for change in changes
+        for what, code in _needed(change)
+        if not permissions.allow(what, change.name, exact=code == "APT.ESSENTIAL_REFUSED")
+    ]
+
+
+def _needed(change: Change) -> Iterable[tuple[str, str]]:
+    """Yield the permissions that a change needs, each with the code of its refusal."""
+    if change.kind == "upgrade" and change.foreign and not change.wished:
+        yield "upgrade", _CODES["upgrade"]
+    if change.kind == "downgrade":
+        yield "downgrade", _CODES["downgrade"]
+    if change.kind == "remove" and change.essential:
+        yield "remove", "APT.ESSENTIAL_REFUSED"
+    elif change.kind == "remove" and not change.wished:
+        yield "remove", _CODES["remove"]
+    if change.held and change.kind != "mark_manual":
+        yield "change_held", _CODES["change_held"]
+
+
+def _refusal(change: Change, what: str, code: str) -> Finding:
+    versions = " -> ".join(filter(None, (change.old, change.new)))
+    source = f" from {change.origin} {change.suite}" if change.origin else ""
+    evidence = f"{change.kind} {versions}{source}: {'; '.join(change.reasons)}"
+    remedy = f"if that is right, set apt_transaction_permit_{what}: [{change.name}]"
+    if what == "change_held":
+        remedy += f", or lift the hold with `apt-mark unhold {change.name}`"
+    return Finding(code, "error", change.name, evidence, remedy)

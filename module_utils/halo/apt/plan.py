@@ -1,0 +1,179 @@
+"""From wishes to a plan, and on request to a changed host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..findings import Finding, errors
+from . import dpkgdb, execute, fetch, locks, preferences, space
+from .changes import build, host_release, marked
+from .choose import choose
+from .errors import AptError, fail
+from .interrupt import Interrupt
+from .model import Change, Fetch, Permissions, Plan
+from .permit import refusals
+from .refresh import needed, refresh
+from .root import PrivateRoot
+from .solve import Solver, Target
+from .view import View
+from .wishes import Joined, Wish
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for.
+
+    Attributes:
+        wishes: The wishes of all roles together.
+        pins: The pins as they will be, which the plan sees before they are written.
+        permissions: What the plan may do beyond installing.
+        refresh: ``auto``, ``always`` or ``never``.
+        cache_valid_s: Seconds for which lists count as fresh, with ``auto``; 0: however old.
+        recommends: Whether recommended packages are installed.
+        execute: Whether a permitted plan is executed.
+        log: The file that dpkg's output is appended to.
+        lock_timeout_s: Seconds to wait for apt's and dpkg's locks.
+        root: The root directory of the host; only ``/`` can be executed on.
+    """
+
+    wishes: Joined
+    pins: Sequence[preferences.Pin] = ()
+    permissions: Permissions = field(default_factory=Permissions)
+    refresh: str = "auto"
+    cache_valid_s: int = 3600
+    recommends: bool = False
+    execute: bool = False
+    log: str = "/var/log/halo/apt.log"
+    lock_timeout_s: float = 60
+    root: str = "/"
+
+
+@dataclass
+class Outcome:
+    """What came of a request.
+
+    Attributes:
+        plan: The plan, empty when none could be made.
+        findings: What was found; an error among them means that nothing was executed, or that executing failed.
+        executed: Whether the plan was executed and the host is what it says.
+        logged: Whether dpkg may have been run, with its output in the log.
+    """
+
+    plan: Plan = field(default_factory=Plan)
+    findings: list[Finding] = field(default_factory=list)
+    executed: bool = False
+    logged: bool = False
+
+
+def transact(request: Request) -> Outcome:
+    """Plan, and execute where that is asked for and permitted.
+
+    Nothing is raised for what a user or a host can get wrong; that comes as findings.
+    """
+    outcome = Outcome()
+    try:
+        with Interrupt() as interrupt:
+            _transact(request, outcome, interrupt)
+    except AptError as error:
+        outcome.findings += error.findings
+    return outcome
+
+
+def _transact(request: Request, outcome: Outcome, interrupt: Interrupt) -> None:
+    database = _database(request.root)
+    overlay = {
+        f"{name}.pref": preferences.render(pins, database.versions)
+        for name, pins in preferences.by_file(request.pins).items()
+    }
+    with PrivateRoot(request.root, overlay, recommends=request.recommends) as root:
+        _refresh(root, request, interrupt)
+        database, view = _make(root, request, outcome)
+        if not (request.execute and outcome.plan) or errors(outcome.findings):
+            return
+        with locks.system(root, request.lock_timeout_s):
+            # Somebody may have changed packages while this waited for the lock.
+            if dpkgdb.read(request.root) != database:
+                database, view = _make(root, request, outcome)
+            if errors(outcome.findings):
+                return
+            fetch.execute(root, outcome.plan.fetch, interrupt)
+            outcome.logged = True
+            execute.execute(root, view, outcome.plan, Path(request.log), database, interrupt)
+        outcome.executed = True
+
+
+def _database(root: str) -> dpkgdb.Database:
+    try:
+        return dpkgdb.read(root)
+    except OSError as error:
+        raise fail(
+            "APT.STATUS_UNREADABLE", "/var/lib/dpkg/status", str(error), "restore it from /var/backups/dpkg.status.*"
+        ) from error
+
+
+def _refresh(root: PrivateRoot, request: Request, interrupt: Interrupt) -> None:
+    if not needed(root, request.refresh, request.cache_valid_s):
+        return
+    if request.execute:
+        (root.host_lists / "partial").mkdir(parents=True, exist_ok=True)
+        with locks.file(root.host_lists / "lock", request.lock_timeout_s):
+            refresh(root, interrupt)
+    else:
+        root.use_lists(root.link_lists())
+        refresh(root, interrupt)
+
+
+def _make(root: PrivateRoot, request: Request, outcome: Outcome) -> tuple[dpkgdb.Database, View]:
+    """Solve, and put plan and findings into the outcome; what is marked in the returned view is the plan."""
+    database = _database(request.root)
+    if database.unfinished:
+        raise locks.interrupted("; ".join(database.unfinished))
+    view = View(root)
+    absent = request.wishes.removals(database.versions)
+    targets = _targets(view, request.wishes)
+    fetches = fetch.pending(root, view, request.wishes.fetch)
+    changes = _changes(root, view, targets, absent, database)
+    outcome.plan = _plan(view, changes, fetches)
+    outcome.findings = [
+        *refusals(changes, request.permissions),
+        *space.shortages(_needs(root, view, fetches)),
+    ]
+    return database, view
+
+
+def _targets(view: View, wishes: Joined) -> list[Target]:
+    targets, findings = [], []
+    for goal in wishes.install.values():
+        try:
+            version = choose(view, goal)
+            targets.append(Target(goal, version.parent_pkg, version))
+        except AptError as error:
+            findings += error.findings
+    if findings:
+        raise AptError(*findings)
+    return targets
+
+
+def _changes(
+    root: PrivateRoot, view: View, targets: Sequence[Target], absent: Mapping[str, Wish], database: dpkgdb.Database
+) -> list[Change]:
+    removals = [package for package in map(view.package, absent) if package is not None and package.current_ver]
+    Solver(view, targets, removals).solve()
+    for target in targets:
+        if view.changed(target.package):
+            view.depcache.mark_auto(target.package, False)
+    packages = marked(view, database, targets)
+    return build(view, packages, targets, absent, database, host_release(root.host))
+
+
+def _plan(view: View, changes: Sequence[Change], fetches: Sequence[Fetch]) -> Plan:
+    download = int(view.depcache.deb_size) + sum(item.size for item in fetches)
+    return Plan(tuple(changes), tuple(fetches), download, int(view.depcache.usr_size))
+
+
+def _needs(root: PrivateRoot, view: View, fetches: Sequence[Fetch]) -> list[tuple[Path, Any]]:
+    needs = [(root.archives, int(view.depcache.deb_size)), (root.host / "usr", int(view.depcache.usr_size))]
+    return needs + [(root.host / item.dest.lstrip("/"), item.size) for item in fetches]

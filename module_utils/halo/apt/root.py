@@ -1,0 +1,222 @@
+"""The private apt root: the host's own view of apt, with what a run is going to change laid over it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+import apt_pkg
+
+from .errors import AptError, fail
+
+#: Where private roots are made: on disk rather than in a tmpfs, and mostly on the file system of /var/lib/apt,
+#: so that lists and caches can be hard links.
+PARENT = "/var/tmp"  # noqa: S108 mkdtemp makes a directory of its own there
+PREFIX = "halo-apt-"
+
+
+class PrivateRoot:
+    """A temporary directory that apt takes for its configuration and caches, until the block ends.
+
+    The host's ``apt.conf``, keyrings, credentials, dpkg status and auto marks are used where they lie. Sources and
+    preferences are copies with the given files laid over them. Nothing on the host is written, unless the lists are
+    refreshed there or the plan is executed.
+
+    Args:
+        host: The root directory of the host.
+        preferences: Name of a file in ``preferences.d`` -> its text, of files to replace or add.
+        sources: Name of a file in ``sources.list.d`` -> its text, or ``None`` to leave that file out.
+        recommends: Whether recommended packages are installed.
+
+    Raises:
+        AptError: The host's apt configuration cannot be read.
+    """
+
+    def __init__(
+        self,
+        host: str = "/",
+        preferences: Mapping[str, str] | None = None,
+        sources: Mapping[str, str | None] | None = None,
+        recommends: bool = False,
+    ) -> None:
+        self.host = Path(host)
+        self.recommends = recommends
+        self._preferences = preferences or {}
+        self._sources = sources or {}
+
+    def __enter__(self) -> PrivateRoot:
+        Path(PARENT).mkdir(exist_ok=True)
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=PARENT))
+        try:
+            # apt's download methods run as _apt and must get in.
+            self.path.chmod(0o755)
+            self._read_host_configuration()
+            self._lay_out()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the directory."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    @property
+    def host_lists(self) -> Path:
+        """The host's own lists directory."""
+        return self.host / "var/lib/apt/lists"
+
+    @property
+    def archives(self) -> Path:
+        """The host's own directory of downloaded packages."""
+        return self.host / "var/cache/apt/archives"
+
+    def use_lists(self, path: Path) -> None:
+        """Make apt read, and refresh, the lists in a directory."""
+        self._set("Dir::State::lists", path)
+
+    def link_lists(self) -> Path:
+        """Return a private directory that holds the host's lists as hard links, for refreshing them there."""
+        private = self.path / "lists"
+        (private / "partial").mkdir(parents=True)
+        for entry in self.host_lists.glob("*_*"):
+            if entry.is_file():
+                _link(entry, private / entry.name)
+        return private
+
+    def _read_host_configuration(self) -> None:
+        # apt's warnings come as Python warnings, which would mix into the module's answer.
+        warnings.simplefilter("ignore")
+        apt_pkg.config.set("Dir", str(self.host))
+        try:
+            apt_pkg.init_config()
+        except apt_pkg.Error as error:
+            raise unreadable(error) from error
+
+    def _lay_out(self) -> None:
+        etc = self.host / "etc/apt"
+        _copy(etc / "sources.list", self.path / "sources.list")
+        _copy_parts(etc / "sources.list.d", self.path / "sources.list.d", self._sources)
+        _copy(etc / "preferences", self.path / "preferences")
+        _copy_parts(etc / "preferences.d", self.path / "preferences.d", self._preferences)
+        cache = self.path / "cache"
+        (cache / "archives" / "partial").mkdir(parents=True)
+        for name in ("pkgcache.bin", "srcpkgcache.bin"):
+            # apt reads them when they still fit, which saves a second; it replaces and never rewrites them.
+            if (self.host / "var/cache/apt" / name).is_file():
+                _link(self.host / "var/cache/apt" / name, cache / name)
+        self._set("Dir::Etc::sourcelist", self.path / "sources.list")
+        self._set("Dir::Etc::sourceparts", self.path / "sources.list.d")
+        self._set("Dir::Etc::preferences", self.path / "preferences")
+        self._set("Dir::Etc::preferencesparts", self.path / "preferences.d")
+        self._set("Dir::Cache", cache)
+        self._set("Dir::Cache::archives", cache / "archives")
+        self._set("Dir::State::status", self.host / "var/lib/dpkg/status")
+        self._set("Dir::State::extended_states", self.host / "var/lib/apt/extended_states")
+        self.use_lists(self.host_lists)
+        # Neither our own nor the host's configuration may turn verification off.
+        for key in (
+            "APT::Get::AllowUnauthenticated",
+            "Acquire::AllowInsecureRepositories",
+            "Acquire::AllowWeakRepositories",
+            "Acquire::AllowDowngradeToInsecureRepositories",
+        ):
+            apt_pkg.config.set(key, "false")
+        apt_pkg.config.set("APT::Install-Recommends", "true" if self.recommends else "false")
+        apt_pkg.config.set("APT::Install-Suggests", "false")
+        try:
+            apt_pkg.init_system()
+        except apt_pkg.Error as error:
+            raise unreadable(error) from error
+
+    @staticmethod
+    def _set(key: str, path: Path) -> None:
+        apt_pkg.config.set(key, str(path))
+
+    def sources(self) -> apt_pkg.SourceList:
+        """Read the sources.
+
+        Raises:
+            AptError: A source is malformed, or two contradict.
+        """
+        sources = apt_pkg.SourceList()
+        try:
+            sources.read_main_list()
+        except apt_pkg.Error as error:
+            raise unreadable(error, self) from error
+        return sources
+
+    def cache(self) -> apt_pkg.Cache:
+        """Open the cache over the host's status and the lists in use.
+
+        Raises:
+            AptError: Sources, preferences, lists or dpkg's status cannot be read.
+        """
+        self.sources()
+        try:
+            return apt_pkg.Cache(None)
+        except (apt_pkg.Error, SystemError) as error:
+            text = messages(error, self)
+            if "preferences" in text:
+                raise unreadable(error, self) from error
+            raise fail(
+                "APT.STATUS_UNREADABLE",
+                str(self.host / "var/lib"),
+                text,
+                "run `apt-get update` and `dpkg --audit`, and repair what they name",
+            ) from error
+
+
+def messages(error: BaseException, root: PrivateRoot | None = None) -> str:
+    """Return apt's messages without their marks, with the host's paths instead of those of the private root."""
+    text = str(error)
+    if root is not None:
+        for name in ("sources.list.d", "sources.list", "preferences.d", "preferences"):
+            text = text.replace(str(root.path / name), str(root.host / "etc/apt" / name))
+    parts = [part.strip() for part in text.replace(", W:", "\nW:").replace(", E:", "\nE:").splitlines()]
+    errors = [part[2:] for part in parts if part.startswith("E:")]
+    return "; ".join(errors or [part[2:] if part[:2] in ("E:", "W:") else part for part in parts if part])
+
+
+def unreadable(error: BaseException, root: PrivateRoot | None = None) -> AptError:
+    """Return the finding that apt cannot read its own configuration."""
+    remedy = "correct the file and line that apt names; `apt-get check` shows the same"
+    return fail("APT.CONFIG_UNREADABLE", "apt", messages(error, root), remedy)
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_file():
+        shutil.copy2(source, target)
+
+
+def _copy_parts(source: Path, target: Path, overlay: Mapping[str, str | None]) -> None:
+    # Times are kept, because apt throws its caches away when sources are newer than they.
+    target.mkdir()
+    for entry in sorted(source.iterdir()) if source.is_dir() else []:
+        if entry.is_file() and entry.name not in overlay:
+            shutil.copy2(entry, target / entry.name)
+    for name, text in overlay.items():
+        if text is not None:
+            (target / name).write_text(text, encoding="utf-8")
+            (target / name).chmod(0o644)
+    if source.is_dir() and not overlay:
+        shutil.copystat(source, target)
+    elif not overlay:
+        os.utime(target, (0, 0))
