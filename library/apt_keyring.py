@@ -14,8 +14,7 @@ description:
   - Sources are opened only where a wanted key is absent, revoked, expired, or expires within O(refresh_days).
     They are tried in the order O(content), O(src), O(urls), until every wanted key is there and lasts.
   - A key that cannot be fetched again stays as long as it has not expired, with a warning among the findings.
-  - Signatures are not verified, which is what apt does. The fingerprint proves the primary key; expiry and
-    revocation are what the key says about itself.
+  - Signatures are not verified, apt does that. The fingerprint proves the key; expiry is what it says about itself.
 author:
   - halo-provision contributors (@halo-provision)
 extends_documentation_fragment:
@@ -88,10 +87,9 @@ path:
   returned: always
   type: str
 before:
-  description:
-    - What the file held. C(exists), C(mode), C(problem) if it was unreadable, C(foreign) fingerprints, C(expires), the
-      first expiry (null for never), and C(keys), each with C(fingerprint), C(created), C(expires), C(revoked),
-      C(user_ids) and C(subkeys).
+  description: >-
+    What the file held. C(exists), C(mode), C(problem) if it was unreadable, C(foreign) fingerprints, C(expires), the
+    first expiry (null for never), and C(keys): C(fingerprint), C(created), C(expires), C(revoked), C(user_ids), C(subkeys).
   returned: always
   type: dict
 after:
@@ -120,7 +118,7 @@ def main() -> None:
     """Run the module."""
     spec = {
         "path": {"type": "str", "required": True},
-        "fingerprints": {"type": "list", "elements": "str", "default": [], "no_log": False},
+        "fingerprints": {"type": "list", "elements": "str", "default": []},
         "content": {"type": "str"},
         "src": {"type": "str"},
         "urls": {"type": "list", "elements": "str", "default": []},
@@ -129,8 +127,8 @@ def main() -> None:
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     }
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
-    options = dict(module.params)
-    planned = keyring.plan_options(options, options.pop("state") == "present", int(time.time()))
+    options = {key: value for key, value in module.params.items() if key != "state"}
+    planned = keyring.plan_options(options, module.params["state"] == "present", int(time.time()))
     found = list(planned.findings)
     if planned.changed and not module.check_mode:
         found += keyring.apply(planned)

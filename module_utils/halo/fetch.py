@@ -60,7 +60,7 @@ def fetch(url: str, limit: int, timeout: float) -> bytes:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise FetchError("the URL is neither http:, https: nor file:///", "correct the URL")
         return _download(parts, limit, timeout)
-    except ValueError as error:
+    except (ValueError, http.client.InvalidURL) as error:
         raise FetchError(f"the URL cannot be understood: {error}", "correct the URL") from error
 
 
@@ -111,6 +111,8 @@ def _download(parts: SplitResult, limit: int, timeout: float) -> bytes:
             return _body(response, limit, deadline)
     except urllib.error.HTTPError as error:
         raise _status(error) from error
+    except http.client.InvalidURL:
+        raise
     except (OSError, http.client.HTTPException) as error:
         cause = error.reason if isinstance(error, urllib.error.URLError) else error
         raise _unreachable(cause, parts.hostname or "", timeout) from error
@@ -178,5 +180,7 @@ def _unreachable(cause: object, host: str, timeout: float) -> FetchError:
         )
     if "407" in str(cause):
         return FetchError(str(cause), _REMEDIES[407])
-    text = os.strerror(cause.errno) if isinstance(cause, OSError) and cause.errno else str(cause) or repr(cause)
+    text = str(cause) or repr(cause)
+    if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError) and cause.errno:
+        text = os.strerror(cause.errno)
     return FetchError(text, f"try `curl -v` with the URL on the host; is {host} or the proxy down?")
