@@ -88,8 +88,9 @@ path:
   type: str
 before:
   description: >-
-    What the file held. C(exists), C(mode), C(problem) if it was unreadable, C(foreign) fingerprints, C(expires), the
-    first expiry (null for never), and C(keys): C(fingerprint), C(created), C(expires), C(revoked), C(user_ids), C(subkeys).
+    What the file held. C(exists), C(mode), C(problem) if it was unreadable, C(foreign) fingerprints, the
+    first C(expires) (null for never), and C(keys), each with C(fingerprint), C(created), C(expires), C(revoked),
+    C(user_ids) and C(subkeys).
   returned: always
   type: dict
 after:

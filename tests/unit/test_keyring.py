@@ -487,8 +487,8 @@ def test_a_symlink_is_replaced_by_the_file(run, server, vendor, tmp_path):
         ({"fingerprints": ["9386B48A1A693C5C"]}, "short key IDs can be forged"),
         ({"fingerprints": ["X" * 40]}, "40 or 64 hexadecimal"),
         ({"urls": []}, "none of content, src and urls"),
-        ({"refresh_days": -1}, "too small"),
-        ({"timeout": 0}, "too small"),
+        ({"refresh_days": -1}, "out of bounds"),
+        ({"timeout": 0}, "out of bounds"),
     ],
 )
 def test_a_request_that_makes_no_sense(run, options, said):
@@ -497,14 +497,35 @@ def test_a_request_that_makes_no_sense(run, options, said):
     assert said in evidence(answer, "KEY.INVALID")
 
 
-def test_a_fingerprint_may_be_written_as_gpg_prints_it():
-    printed = "0xca8b b472 7a47 b4d0 9b4e  e896 9386 b48a 1a69 3c5c"
-    request = Request.from_dict({"path": "/a.gpg", "fingerprints": [printed], "urls": ["https://example.org/"]})
+PRINTED = "0xca8b b472 7a47 b4d0 9b4e  e896 9386 b48a 1a69 3c5c"
+PLAIN = {"path": "/a.gpg", "fingerprints": [PRINTED], "urls": ["https://example.org/"]}
+
+
+def test_a_request_in_its_plain_form():
+    """As a role writes it: fingerprints as gpg prints them, numbers that a template made texts of."""
+    request = Request.from_dict({**PLAIN, "src": None, "refresh_days": "7", "timeout": "1.5"})
     assert request.fingerprints == ("CA8BB4727A47B4D09B4EE8969386B48A1A693C5C",)
-    with pytest.raises(ValueError, match="unknown keys: url"):
-        Request.from_dict({"path": "/a.gpg", "fingerprints": [printed], "url": "https://example.org/"})
-    with pytest.raises(ValueError, match="urls is no list"):
-        Request.from_dict({"path": "/a.gpg", "fingerprints": [printed], "urls": "https://example.org/"})
+    assert (request.src, request.refresh_days, request.timeout) == ("", 7, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"url": "https://example.org/"}, "unknown keys: url"),
+        ({"urls": "https://example.org/"}, "urls 'https://example.org/' is no list"),
+        ({"urls": [{"a": 1}]}, "no list of texts"),
+        ({"fingerprints": PRINTED}, "no list of texts"),
+        ({"content": ["x"]}, "content .* is no text"),
+        ({"path": None}, "not absolute"),
+        ({"refresh_days": "soon"}, "soon"),
+        ({"timeout": []}, "could not convert"),
+        ({"timeout": "inf"}, "out of bounds"),
+        ({"timeout": "nan"}, "out of bounds"),
+    ],
+)
+def test_a_plain_form_that_is_wrong(change, said):
+    with pytest.raises(ValueError, match=said):
+        Request.from_dict({**PLAIN, **change})
 
 
 def test_a_plan_below_another_root_gives_the_bytes_and_writes_nothing(tmp_path, server, vendor):

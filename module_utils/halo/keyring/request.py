@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+_DAY = 86400
 _FINGERPRINT = re.compile(r"[0-9A-F]{40}|[0-9A-F]{64}")
 
 
@@ -52,8 +53,8 @@ class Request:
                 )
         if self.fingerprints and not (self.content or self.src or self.urls):
             raise ValueError("none of content, src and urls says where the keys are to come from")
-        if self.refresh_days < 0 or self.timeout <= 0:
-            raise ValueError(f"refresh_days {self.refresh_days} or timeout {self.timeout:g} is too small")
+        if self.refresh_days < 0 or not 0 < self.timeout <= _DAY:
+            raise ValueError(f"refresh_days {self.refresh_days} or timeout {self.timeout:g} is out of bounds")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Request:
@@ -70,12 +71,23 @@ class Request:
         unknown = sorted(set(given) - set(cls.__dataclass_fields__))
         if unknown:
             raise ValueError(f"unknown keys: {', '.join(unknown)}")
+        for key in ("path", "content", "src"):
+            if not isinstance(given.get(key, ""), str):
+                raise ValueError(f"{key} {given[key]!r} is no text")
         for key in ("fingerprints", "urls"):
-            if isinstance(given.get(key, ()), str):
-                raise ValueError(f"{key} is no list")
-        fingerprints = [re.sub(r"\s|^0[xX]", "", str(text)).upper() for text in given.get("fingerprints", ())]
+            values = given.get(key, [])
+            if not isinstance(values, (list, tuple)) or not all(isinstance(value, str) for value in values):
+                raise ValueError(f"{key} {values!r} is no list of texts")
+        fingerprints = [re.sub(r"\s|^0[xX]", "", text).upper() for text in given.get("fingerprints", [])]
         if not fingerprints:
             raise ValueError("no fingerprint says which keys are wanted")
         return cls(
-            **{**given, "fingerprints": tuple(dict.fromkeys(fingerprints)), "urls": tuple(given.get("urls", ()))}
+            path=given.get("path", ""),
+            fingerprints=tuple(dict.fromkeys(fingerprints)),
+            content=given.get("content", ""),
+            src=given.get("src", ""),
+            urls=tuple(given.get("urls", [])),
+            # Templates may have made texts of them.
+            refresh_days=int(str(given.get("refresh_days", cls.refresh_days))),
+            timeout=float(str(given.get("timeout", cls.timeout))),
         )
