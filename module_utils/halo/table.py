@@ -24,6 +24,9 @@ KEYS = ("code", "severity", "subject", "evidence", "remedy")
 #: What is shown above the stages and not once more among them.
 CHOSEN = "STACK.CHOSEN"
 
+#: How the codes of attempts begin and end.
+_ATTEMPTED = (("PROOF.", "VERIFY."), ("_FAILED", "_DIFFERS"))
+
 _NARROW = 60
 
 
@@ -149,15 +152,15 @@ def _host(name: str, host: Mapping[str, Any], width: int, paint: Paint) -> str:
     second = max(len("verdict"), *(len(row["verdict"]) for row in host["stages"]))
     wide = width >= _NARROW + first + second
     indent = " " * (2 + first + 2 + second + 2) if wide else " " * 4
-    lines.append(f"  {'stage':<{first}}  {'verdict':<{second}}" + ("  findings" if wide else ""))
+    lines.append(f"  {'stage':<{first}}  " + (f"{'verdict':<{second}}  findings" if wide else "verdict"))
     for row in host["stages"]:
-        head = f"  {row['stage']:<{first}}  {paint(row['verdict'].ljust(second), row['verdict'])}"
+        head = f"  {row['stage']:<{first}}  {paint(row['verdict'], row['verdict'])}"
         body = _findings(row, width, indent, paint)
         if wide and body:
-            lines.append(f"{head}  {body[0][len(indent) :]}")
+            lines.append(head + " " * (second - len(row["verdict"])) + "  " + body[0][len(indent) :])
             lines += body[1:]
         else:
-            lines += [head.rstrip(), *body]
+            lines += [head, *body]
     return "\n".join(lines)
 
 
@@ -198,7 +201,7 @@ def _verdict(status: str, result: Mapping[str, Any], found: list[dict[str, Any]]
     if status == "failed":
         errors = [finding["code"] for finding in found if finding["severity"] == "error"]
         # An error that speaks of an attempt is a failure; any other one stopped the stage before it did anything.
-        attempted = [code for code in errors if code.startswith(("PROOF.", "VERIFY.")) or code.endswith("_FAILED")]
+        attempted = [code for code in errors if code.startswith(_ATTEMPTED[0]) or code.endswith(_ATTEMPTED[1])]
         return "refused" if errors and not attempted else "failed"
     if status == "ok" and result.get("changed"):
         return "would change" if check else "changed"
