@@ -47,6 +47,14 @@ options:
     type: list
     elements: dict
     default: []
+  one_origin:
+    description: Sets of packages of which each must come from one origin, dependencies included.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      origin: {description: The Release file's Origin., type: str, required: true}
+      packages: {description: Names or globs of packages., type: list, elements: str, required: true}
   permit_upgrade:
     description: Names or globs of packages nobody wished for that may move to another release's or origin's version.
     type: list

@@ -12,6 +12,9 @@ from .findings import Finding
 #: The gfx target of Ryzen AI Max, the machine this project is for.
 HALO_GFX = "gfx1151"
 
+#: PCI vendor, 0x1002.
+AMD = 4098
+
 TOPOLOGY = "sys/class/kfd/kfd/topology/nodes"
 
 #: Targets that exist in APUs only, column "APU" of https://llvm.org/docs/AMDGPUUsage.html#processors (2026-11-30).
@@ -37,7 +40,7 @@ class Gpu:
         apu: Whether CPU and GPU share memory in one package.
         apu_reason: What ``apu`` was concluded from.
         simd_count: SIMD units; two for each compute unit.
-        vendor_id: PCI vendor, 4098 for AMD.
+        vendor_id: PCI vendor, :data:`AMD`.
         device_id: PCI device.
         render_minor: N of ``/dev/dri/renderDN``; 0 where the driver says nothing.
     """
@@ -101,6 +104,8 @@ def _gpu(node: Path) -> Gpu | None:
     properties = _properties((node / "properties").read_text(encoding="ascii"))
     if properties.get("simd_count", 0) == 0:
         return None  # a CPU
+    if properties.get("vendor_id", AMD) != AMD:
+        return None  # other drivers can put nodes here too
     if "gfx_target_version" not in properties:
         raise ValueError("no gfx_target_version: damaged, or a kernel before 5.14")
     gfx = gfx_name(properties["gfx_target_version"])
@@ -118,7 +123,7 @@ def _gpu(node: Path) -> Gpu | None:
         apu=shared or gfx in APU_TARGETS,
         apu_reason=reason,
         simd_count=properties["simd_count"],
-        vendor_id=properties.get("vendor_id", 0),
+        vendor_id=properties.get("vendor_id", AMD),
         device_id=properties.get("device_id", 0),
         render_minor=properties.get("drm_render_minor", 0),
     )

@@ -214,7 +214,7 @@ def _gfx(stacks: Sequence[Stack], stack: Stack, entry: Entry, gfx: str, componen
         findings.append(_unsupported("warning", HALO_GFX, here, evidence, f"use {places or 'another stack'} on a Halo"))
     kernels = rocm.get("library_gfx", [gfx])
     if "libraries" in components and gfx not in kernels:
-        evidence = f"its libraries hold kernels for {', '.join(kernels)}; calls into rocBLAS or rocFFT fail on {gfx}"
+        evidence = f"its libraries hold kernels for {', '.join(kernels)}; calls into them fail on {gfx}"
         findings.append(_unsupported("warning", gfx, here, evidence, "use the libraries of a newer stack on this GPU"))
     return findings
 

@@ -63,8 +63,9 @@ def load(path: Path) -> tuple[dict[str, Any] | None, list[Finding]]:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         return None, [_invalid(f"{path}:{line}", "this is no UTF-8", "save the file as UTF-8")]
     try:
-        stack = yaml.load(text, Loader=_Loader)  # noqa: S506 -- a SafeLoader
-        tree = yaml.compose(text, Loader=_Loader)
+        loader = _Loader(text)
+        tree = loader.get_single_node()  # kept for the line numbers
+        stack = loader.construct_document(tree) if tree else None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{path}:{mark.line + 1}" if mark else str(path)

@@ -9,7 +9,7 @@ from typing import Any
 from .. import findings as found
 from ..findings import Finding
 from . import bootstrap as python
-from .model import Permissions, Plan
+from .model import OneOrigin, Permissions, Plan
 from .preferences import Pin
 from .wishes import Joined, join, parse
 
@@ -21,12 +21,17 @@ _WISH: dict[str, Any] = {
     "dest": {"type": "path"},
     "role": {"type": "str"},
 }
+_ONE_ORIGIN: dict[str, Any] = {
+    "origin": {"type": "str", "required": True},
+    "packages": {"type": "list", "elements": "str", "required": True},
+}
 _NAMES: dict[str, Any] = {"type": "list", "elements": "str", "default": []}
 
 #: The parameters of module ``apt_plan``.
 PLAN_ARGUMENTS: dict[str, Any] = {
     "wishes": {"type": "list", "elements": "dict", "default": [], "options": _WISH},
     "pins": {"type": "list", "elements": "dict", "default": []},
+    "one_origin": {"type": "list", "elements": "dict", "default": [], "options": _ONE_ORIGIN},
     "permit_upgrade": _NAMES,
     "permit_downgrade": _NAMES,
     "permit_remove": _NAMES,
@@ -77,6 +82,7 @@ def plan(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
         Request(
             wishes=wishes,
             pins=pins,
+            one_origin=tuple(OneOrigin(item["origin"], tuple(item["packages"])) for item in params["one_origin"]),
             permissions=Permissions(*(tuple(params[f"permit_{what}"]) for what in Permissions.__dataclass_fields__)),
             refresh=params["refresh"],
             cache_valid_s=params["cache_valid_time"],

@@ -120,6 +120,23 @@ class Permissions:
 
 
 @dataclass(frozen=True)
+class OneOrigin:
+    """A set of packages that must all come from one origin.
+
+    Attributes:
+        origin: The Release file's Origin.
+        packages: Names or globs of the packages.
+    """
+
+    origin: str
+    packages: tuple[str, ...]
+
+    def covers(self, name: str) -> bool:
+        """Say whether a package belongs to the set."""
+        return any(fnmatchcase(name, pattern) for pattern in self.packages)
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything that apt would change on a host.
 
@@ -170,7 +187,9 @@ def render(plan: Plan) -> str:
     for kind in KINDS:
         for change in of_kind(plan.changes, kind):
             lines.append(_line(change))
-            lines.extend(f"    {'so ' if number else ''}{step}" for number, step in enumerate(change.reasons))
+            # A new package's own parent is in the plan too, with its reason; what goes is told from the beginning.
+            steps = change.reasons[-1:] if kind == "install" else change.reasons
+            lines.extend(f"    {step}" for step in steps)
     for item in plan.fetch:
         lines.append(f"fetch {item.name} {item.version} into {item.dest} ({item.origin}, {human(item.size)})")
     counts = [f"{len(of_kind(plan.changes, kind))} to {kind.replace('_', ' ')}" for kind in KINDS]

@@ -13,8 +13,8 @@ from .changes import build, host_release, marked
 from .choose import choose
 from .errors import AptError, fail
 from .interrupt import Interrupt
-from .model import Change, Fetch, Permissions, Plan
-from .permit import refusals
+from .model import Change, Fetch, OneOrigin, Permissions, Plan
+from .permit import mixed_origins, refusals
 from .refresh import needed, refresh
 from .root import PrivateRoot
 from .solve import Solver, Target
@@ -29,6 +29,7 @@ class Request:
     Attributes:
         wishes: The wishes of all roles together.
         pins: The pins as they will be, which the plan sees before they are written.
+        one_origin: Sets of packages that must come from one origin each.
         permissions: What the plan may do beyond installing.
         refresh: ``auto``, ``always`` or ``never``.
         cache_valid_s: Seconds for which lists count as fresh, with ``auto``; 0: however old.
@@ -41,6 +42,7 @@ class Request:
 
     wishes: Joined
     pins: Sequence[preferences.Pin] = ()
+    one_origin: Sequence[OneOrigin] = ()
     permissions: Permissions = field(default_factory=Permissions)
     refresh: str = "auto"
     cache_valid_s: int = 3600
@@ -139,6 +141,7 @@ def _make(root: PrivateRoot, request: Request, outcome: Outcome) -> tuple[dpkgdb
     outcome.plan = _plan(view, changes, fetches)
     outcome.findings = [
         *refusals(changes, request.permissions),
+        *mixed_origins(view, changes, database, request.one_origin),
         *space.shortages(_needs(root, view, fetches)),
     ]
     return database, view

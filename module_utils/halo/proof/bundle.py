@@ -76,7 +76,7 @@ def section(elf: bytes, name: str = SECTION) -> bytes | None:
         for name_at, _type, _flags, _address, offset, size in headers:
             if names[name_at : names.index(b"\0", name_at)] == name.encode():
                 return _slice(elf, offset, size)
-    except (struct.error, IndexError, ValueError) as error:
+    except (struct.error, IndexError, OverflowError, ValueError) as error:
         raise UnreadableError(f"ELF section headers: {error}") from error
     return None
 
@@ -99,7 +99,7 @@ def code_objects(fatbin: bytes) -> list[CodeObject]:
                 entries, _ = _entries(bundle, 0)
             else:
                 entries, end = _entries(fatbin, position)
-        except (struct.error, UnicodeDecodeError, zlib.error) as error:
+        except (struct.error, OverflowError, UnicodeDecodeError, zlib.error) as error:
             raise UnreadableError(f"offload bundle at byte {position}: {error}") from error
         found += entries
         position = _next_bundle(fatbin, end)

@@ -1,0 +1,153 @@
+# Copyright: halo-provision contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The closing table of a run; the layout is in ``module_utils/halo/table.py``."""
+# ruff: noqa: E402 -- ansible-doc wants the documentation before the imports
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: halo_table
+type: aggregate
+short_description: End a run with a table of stages, verdicts and findings
+version_added: "0.1.0"
+description:
+  - Collects the findings of every task's result and prints a table for each host when the run ends. A stage is a role.
+  - Writes the same as JSON, a file for each run and a copy named C(last.json).
+  - Colours follow ansible-core's own settings, so there are none where the output is no terminal.
+requirements:
+  - enable in configuration, C(callbacks_enabled = halo_table)
+options:
+  report_dir:
+    description: Directory of the reports. By default it is C(.halo/reports) in the checkout that holds this plugin.
+    type: path
+    env:
+      - name: HALO_REPORT_DIR
+    ini:
+      - section: halo_table
+        key: report_dir
+author: halo-provision contributors (@halo-provision)
+"""
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import ansible.module_utils
+from ansible import constants
+from ansible.plugins.callback import CallbackBase
+from ansible.utils.color import stringc
+
+_CHECKOUT = Path(__file__).resolve().parent.parent
+# The setting module_utils tells ansible-core where to look when it packs a module for a host; it does not reach plugins
+# on the controller. With its directory in the package's path the import below is the one that modules use.
+_UTILS = str(_CHECKOUT / "module_utils")
+if _UTILS not in ansible.module_utils.__path__:
+    ansible.module_utils.__path__.append(_UTILS)
+
+from ansible.module_utils.halo import table
+
+_COLOURS = {
+    "error": constants.COLOR_ERROR,
+    "unreachable": constants.COLOR_UNREACHABLE,
+    "failed": constants.COLOR_ERROR,
+    "refused": constants.COLOR_ERROR,
+    "warning": constants.COLOR_WARN,
+    "changed": constants.COLOR_CHANGED,
+    "would change": constants.COLOR_CHANGED,
+    "ok": constants.COLOR_OK,
+    "skipped": constants.COLOR_SKIP,
+    "not reached": constants.COLOR_SKIP,
+    "host": constants.COLOR_HIGHLIGHT,
+}
+
+
+class CallbackModule(CallbackBase):
+    """Feeds :class:`halo.table.Run` and prints its report."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "aggregate"
+    CALLBACK_NAME = "halo_table"
+    CALLBACK_NEEDS_ENABLED = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._run = table.Run()
+        self._about: dict[str, Any] = {}
+        self._play = ""
+
+    def v2_playbook_on_start(self, playbook: Any) -> None:
+        """Learn all stages beforehand, so that those that a failure keeps from running show as not reached."""
+        plays = playbook.get_plays()
+        self._run = table.Run(role.get_name() for play in plays for role in play.get_roles() if not role.from_include)
+        self._about = {"playbook": Path(playbook._file_name).name, "started": _now()}
+
+    def v2_playbook_on_play_start(self, play: Any) -> None:
+        """Keep the play's name, the stage of tasks outside roles."""
+        self._play = play.get_name().strip() or "play"
+
+    def v2_runner_on_ok(self, result: Any) -> None:
+        """Add a result."""
+        self._add(result, "ok")
+
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+        """Add a failed result."""
+        self._add(result, "ok" if ignore_errors else "failed")
+
+    def v2_runner_on_skipped(self, result: Any) -> None:
+        """Add a skipped task."""
+        self._add(result, "skipped")
+
+    def v2_runner_on_unreachable(self, result: Any) -> None:
+        """Add a host that does not answer."""
+        self._add(result, "unreachable")
+
+    def v2_playbook_on_stats(self, stats: Any) -> None:
+        """Print the table and write the report."""
+        for host in stats.processed:
+            if not (stats.failures.get(host) or stats.dark.get(host)):
+                self._run.forgive(host)
+        report = self._run.report(**self._about, finished=_now())
+        width = shutil.get_terminal_size((100, 24)).columns
+        self._display.banner("HALO")
+        self._display.display(table.render(report, width, _paint))
+        directory = Path(self.get_option("report_dir") or _CHECKOUT / ".halo" / "reports")
+        try:
+            self._display.display(f"\nreport: {_write(directory, report)}")
+        except OSError as error:
+            self._display.warning(
+                f"the report was not written: {error}; set HALO_REPORT_DIR to a directory that can be"
+            )
+
+    def _add(self, result: Any, status: str) -> None:
+        role = result.task._role
+        plain = result.result
+        if status == "ok" and result.task.action == "ansible.builtin.validate_argument_spec":
+            return  # runs for every role whatever the tags, so it says nothing about the stage
+        # A play's own tasks matter where they say something; a stage of theirs in every table would not.
+        if role is None and status in ("ok", "skipped") and not table.findings_of(plain):
+            return
+        stage = role.get_name() if role else self._play
+        self._run.add(result.host.get_name(), stage, status, plain, bool(result.task_fields.get("check_mode")))
+
+
+def _paint(text: str, style: str) -> str:
+    return stringc(text, _COLOURS[style]) if style in _COLOURS else text
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _write(directory: Path, report: dict[str, Any]) -> Path:
+    """Write the report and its copy last.json, each in one step, so that no reader sees half of one."""
+    directory.mkdir(parents=True, exist_ok=True)
+    name = f"{report.get('started', _now()).replace(':', '').replace('-', '')}-{os.getpid()}.json"
+    text = json.dumps(report, indent=2) + "\n"
+    for path in (directory / name, directory / "last.json"):
+        part = path.with_name(f".{path.name}.{os.getpid()}")
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    return directory / name

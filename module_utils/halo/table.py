@@ -1,0 +1,208 @@
+"""The closing table: what every stage did on every host, and what is to be done about it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .findings import SEVERITIES
+
+#: Verdicts of a stage, worst first: where two tasks of a stage differ, the worse one is the stage's.
+VERDICTS = ("unreachable", "failed", "refused", "changed", "would change", "ok", "skipped", "not reached")
+
+#: Gives a text the colour of a severity or verdict. Layout counts characters before anything is painted.
+Paint = Callable[[str, str], str]
+
+#: Lines of one finding's evidence in the table; the report holds all of it.
+EVIDENCE_LINES = 4
+
+#: What a finding is made of.
+KEYS = ("code", "severity", "subject", "evidence", "remedy")
+
+#: What is shown above the stages and not once more among them.
+CHOSEN = "STACK.CHOSEN"
+
+#: How the codes of attempts begin and end.
+_ATTEMPTED = (("PROOF.", "VERIFY."), ("_FAILED", "_DIFFERS"))
+
+_NARROW = 60
+
+
+@dataclass
+class Stage:
+    """What one stage did on one host, over all the plays that ran it."""
+
+    verdicts: set[str] = field(default_factory=set)
+    checked: set[str] = field(default_factory=set)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def verdict(self, stopped: bool) -> str:
+        """Return the stage's verdict.
+
+        What really ran says more than what check mode foretold, unless check mode stopped the run.
+
+        Args:
+            stopped: Whether something stopped this host, so that a stage without tasks was not reached.
+        """
+        worst = [verdict for verdict in VERDICTS[:3] if verdict in self.verdicts | self.checked]
+        told = worst or [verdict for verdict in VERDICTS if verdict in (self.verdicts or self.checked)]
+        return told[0] if told else ("not reached" if stopped else "skipped")
+
+    def unsaid(self) -> list[str]:
+        """Return the messages of failures, unless the stage's findings say what went wrong."""
+        return [] if any(finding["severity"] == "error" for finding in self.findings) else self.notes
+
+
+class Run:
+    """Collects the results of one run of ansible-playbook."""
+
+    def __init__(self, stages: Iterable[str] = ()) -> None:
+        self._order = list(dict.fromkeys(stages))
+        self._hosts: dict[str, dict[str, Stage]] = {}
+
+    def add(self, host: str, stage: str, status: str, result: Mapping[str, Any], check: bool = False) -> None:
+        """Add the result of one task.
+
+        Args:
+            host: Its name in the inventory.
+            stage: The role that the task belongs to.
+            status: ``ok``, ``failed``, ``skipped`` or ``unreachable``.
+            result: The task's result.
+            check: Whether the task ran in check mode.
+        """
+        if stage not in self._order:
+            self._order.append(stage)
+        seen = self._hosts.setdefault(host, {}).setdefault(stage, Stage())
+        found = findings_of(result)
+        seen.findings += [finding for finding in found if finding not in seen.findings]
+        (seen.checked if check else seen.verdicts).add(_verdict(status, result, found, check))
+        if status in ("failed", "unreachable"):
+            note = str(result.get("msg") or "no message; run with -v")
+            seen.notes += [note] if note not in seen.notes else []
+
+    def forgive(self, host: str) -> None:
+        """Take back the failures of a host that ended well, because a rescue dealt with them."""
+        for stage in self._hosts.get(host, {}).values():
+            for verdicts in (stage.verdicts, stage.checked):
+                if not verdicts.isdisjoint(VERDICTS[:3]):
+                    verdicts.difference_update(VERDICTS[:3])
+                    verdicts.add("ok")
+
+    def report(self, **about: Any) -> dict[str, Any]:
+        """Return everything as plain data, as it is written to the report.
+
+        Args:
+            **about: Further keys for the report, as when it ran.
+        """
+        hosts = {}
+        for name, stages in sorted(self._hosts.items()):
+            rows: list[dict[str, Any]] = []
+            stopped = False
+            for stage in self._order:
+                seen = stages.get(stage, Stage())
+                verdict = seen.verdict(stopped)
+                stopped = stopped or verdict in VERDICTS[:3]
+                rows.append({"stage": stage, "verdict": verdict, "findings": seen.findings, "notes": seen.unsaid()})
+            chosen = next((f for row in rows for f in row["findings"] if f["code"] == CHOSEN), None)
+            hosts[name] = {"stack": chosen and {"name": chosen["subject"], "why": chosen["evidence"]}, "stages": rows}
+        return {"schema": 1, **about, "hosts": hosts}
+
+
+def findings_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the findings of a task's result, also those of a loop's items, each once."""
+    found: list[dict[str, Any]] = []
+    items = result.get("results")
+    for part in (result, *(items if isinstance(items, list) else ())):
+        listed = part.get("findings") if isinstance(part, Mapping) else None
+        for finding in listed if isinstance(listed, list) else ():
+            if isinstance(finding, Mapping) and finding.get("severity") in SEVERITIES and "code" in finding:
+                plain = {
+                    key: str(finding.get(key, "")) for key in ("code", "severity", "subject", "evidence", "remedy")
+                }
+                if plain not in found:
+                    found.append(plain)
+    return found
+
+
+def plain(text: str, _style: str) -> str:
+    """Paint nothing: where there is no terminal."""
+    return text
+
+
+def render(report: Mapping[str, Any], width: int, paint: Paint = plain) -> str:
+    """Return the table as text.
+
+    Args:
+        report: What :meth:`Run.report` returned.
+        width: Columns of the terminal; below 60 the findings stand under their stage.
+        paint: Colours a word; see :data:`Paint`.
+    """
+    blocks = [_host(name, host, max(width, 40), paint) for name, host in report["hosts"].items()]
+    return "\n\n".join(blocks) if blocks else "No host was reached. Look at -l and at the inventory."
+
+
+def _host(name: str, host: Mapping[str, Any], width: int, paint: Paint) -> str:
+    lines = [paint(name, "host")]
+    if host["stack"]:
+        lines += _wrap(f"stack {host['stack']['name']}: {host['stack']['why']}", width, "  ")
+    first = max(len("stage"), *(len(row["stage"]) for row in host["stages"]))
+    second = max(len("verdict"), *(len(row["verdict"]) for row in host["stages"]))
+    wide = width >= _NARROW + first + second
+    indent = " " * (2 + first + 2 + second + 2) if wide else " " * 4
+    lines.append(f"  {'stage':<{first}}  " + (f"{'verdict':<{second}}  findings" if wide else "verdict"))
+    for row in host["stages"]:
+        head = f"  {row['stage']:<{first}}  {paint(row['verdict'], row['verdict'])}"
+        body = _findings(row, width, indent, paint)
+        if wide and body:
+            lines.append(head + " " * (second - len(row["verdict"])) + "  " + body[0][len(indent) :])
+            lines += body[1:]
+        else:
+            lines += [head, *body]
+    return "\n".join(lines)
+
+
+def _findings(row: Mapping[str, Any], width: int, indent: str, paint: Paint) -> list[str]:
+    lines: list[str] = []
+    shown = [finding for finding in row["findings"] if finding["code"] != CHOSEN]
+    for finding in sorted(shown, key=lambda finding: SEVERITIES.index(finding["severity"])):
+        severity = finding["severity"]
+        said = f"{severity} {finding['code']} {finding['subject']}: {finding['evidence']}"
+        wrapped = _wrap(said, width, indent, "  ")
+        if len(wrapped) > EVIDENCE_LINES:
+            wrapped = [*wrapped[: EVIDENCE_LINES - 1], f"{indent}  ... the report has all of it"]
+        wrapped[0] = wrapped[0].replace(severity, paint(severity, severity), 1)
+        lines += wrapped
+        if finding["remedy"]:
+            lines += _wrap(f"remedy: {finding['remedy']}", width, indent + "  ", "  ")
+    for note in row["notes"]:
+        lines += _wrap(note, width, indent, "  ")
+    return lines
+
+
+def _wrap(text: str, width: int, indent: str, hang: str = "") -> list[str]:
+    """Wrap a text; its own line ends stay. What must be typed is never cut, so a long word may pass the width."""
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines() or [""]):
+        lines += textwrap.wrap(
+            line,
+            width,
+            initial_indent=indent if number == 0 else indent + hang,
+            subsequent_indent=indent + hang,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [indent]
+    return lines
+
+
+def _verdict(status: str, result: Mapping[str, Any], found: list[dict[str, Any]], check: bool) -> str:
+    if status == "failed":
+        errors = [finding["code"] for finding in found if finding["severity"] == "error"]
+        # An error that speaks of an attempt is a failure; any other one stopped the stage before it did anything.
+        attempted = [code for code in errors if code.startswith(_ATTEMPTED[0]) or code.endswith(_ATTEMPTED[1])]
+        return "refused" if errors and not attempted else "failed"
+    if status == "ok" and result.get("changed"):
+        return "would change" if check else "changed"
+    return status

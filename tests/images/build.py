@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Builds the images of the test hosts: a freshly installed server of each release, as a container image.
+
+``build.py [NAME ...]`` prints a line ``HALO_TEST_IMAGE_<NAME>=<image>`` for each recipe, all of them by default, and builds
+what is not there yet. An image that such a variable of the environment names is taken as it is. An image's tag is the hash
+of all that goes into it, so that every checkout with the same recipe and mirror shares it. Needs podman, mmdebstrap and
+root, or sudo without a password; Python's standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+#: The settings of the machine's apt that say how an archive is reached and how far its dates are trusted.
+APT_SETTINGS = re.compile(r'^(Acquire::(?:https?::Proxy\S*|Check-Valid-Until|Check-Date)) "(.+)";$', re.MULTILINE)
+
+#: Nobody reads manuals on a test host, and no test host must survive a power cut: both halve what dpkg does.
+DPKG_OPTIONS = (
+    "path-exclude=/usr/share/man/*",
+    "path-exclude=/usr/share/locale/*",
+    "path-exclude=/usr/share/doc/*",
+    "path-include=/usr/share/doc/*/copyright",
+    "force-unsafe-io",
+)
+
+
+class BuildError(Exception):
+    """An image cannot be had; the message ends with what to do."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What one kind of test host is made of.
+
+    Attributes:
+        suite: The suite to install; its ``-updates`` and ``-security`` belong to it.
+        hooks: Shell commands on the finished tree ``$1``, as mmdebstrap's customize hooks.
+        components: The components that a fresh installation enables.
+        packages: What a fresh server has besides the required packages. Without python3-apt: the project brings it.
+    """
+
+    suite: str
+    hooks: tuple[str, ...] = ()
+    components: str = "main non-free-firmware"
+    packages: tuple[str, ...] = ("ca-certificates", "openssh-server", "procps", "python3", "sudo")
+
+
+RECIPES = {
+    "debian-12": Recipe("bookworm"),
+    # The two forms of apt's sources that hosts have: one line each, and deb822.
+    "debian-13": Recipe("trixie", hooks=('chroot "$1" apt modernize-sources -y', 'rm -f "$1"/etc/apt/*.bak')),
+}
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Where the machine's own apt finds Debian; both empty where it does not know, which leaves it to mmdebstrap."""
+
+    main: str = ""
+    security: str = ""
+
+    def sources(self, recipe: Recipe) -> list[str]:
+        """Return the one-line sources of a recipe."""
+        suites = [(self.main, recipe.suite), (self.main, f"{recipe.suite}-updates"), (self.security, f"{recipe.suite}-security")]
+        return [f"deb {uri} {suite} {recipe.components}" for uri, suite in suites if uri]
+
+
+def output(*command: str) -> str:
+    """Return what a command prints, or nothing where it fails or does not exist."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def machine_archive() -> Archive:
+    """Return the mirror that the machine's apt uses for Debian, told by the labels of the Release files."""
+    found: dict[str, str] = {}
+    for line in output("apt-get", "indextargets", "--format", "$(ORIGIN)\t$(LABEL)\t$(REPO_URI)", "Created-By: Packages").splitlines():
+        origin, label, uri = line.split("\t")
+        if origin == "Debian" and uri.startswith(("http://", "https://")):
+            found.setdefault(label, uri.rstrip("/"))
+    return Archive(found["Debian"], found.get("Debian-Security", "")) if "Debian" in found else Archive()
+
+
+def mmdebstrap_arguments(recipe: Recipe, archive: Archive, apt_config: str) -> list[str]:
+    """Return mmdebstrap's arguments: everything that makes the image what it is. The tree goes to standard output.
+
+    Args:
+        recipe: What to install.
+        archive: From where.
+        apt_config: What ``apt-config dump`` says on this machine.
+    """
+    arguments = ["--variant=minbase", f"--components={recipe.components}", f"--include={','.join(recipe.packages)}"]
+    arguments += [f'--aptopt={name} "{value}"' for name, value in APT_SETTINGS.findall(apt_config)]
+    arguments += [f"--dpkgopt={option}" for option in DPKG_OPTIONS]
+    arguments += [f"--customize-hook={hook}" for hook in recipe.hooks]
+    return [*arguments, "--format=tar", recipe.suite, "-", *archive.sources(recipe)]
+
+
+def variable(name: str) -> str:
+    """Return the name of the environment variable that names a recipe's image."""
+    return "HALO_TEST_IMAGE_" + re.sub(r"\W", "_", name).upper()
+
+
+def as_root(*command: str) -> list[str]:
+    """Return the command as root runs it: podman's images are root's, since test hosts need real addresses."""
+    if os.geteuid() == 0:
+        return list(command)
+    settings = [f"CONTAINERS_CONF={os.environ['CONTAINERS_CONF']}"] if "CONTAINERS_CONF" in os.environ else []
+    return ["sudo", "-n", "env", *settings, *command]
+
+
+def exists(image: str) -> bool:
+    """Return whether podman has the image."""
+    return subprocess.run(as_root("podman", "image", "exists", image), capture_output=True, check=False).returncode == 0
+
+
+def say(message: str) -> None:
+    """Report progress."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def bootstrap(name: str, arguments: list[str], tree: Path) -> None:
+    """Run mmdebstrap and pass on the steps that it names."""
+    keyring = [f"--keyring={KEYRING}"] if KEYRING.exists() else []
+    command = as_root("mmdebstrap", *keyring, *arguments)
+    last: list[str] = []
+    with tree.open("wb") as tar, subprocess.Popen(command, stdout=tar, stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stderr or ():
+            last = [*last[-14:], line.rstrip()]
+            if re.match(r"I: (running|downloading|extracting|installing|creating)", line):
+                say(f"  {name}: {line[3:].strip().rstrip('.')}")
+    if process.returncode:
+        raise BuildError(
+            f"the image of {name} cannot be built; mmdebstrap's last lines:\n  "
+            + "\n  ".join(last)
+            + f"\nremedy: see whether `apt-get update` works here, or name an image of your own: {variable(name)}=IMAGE"
+        )
+
+
+@cache
+def machine() -> tuple[Archive, str]:
+    """Return what the machine's own apt says: where Debian's archive is, and its configuration."""
+    return machine_archive(), output("apt-config", "dump")
+
+
+def build(name: str) -> str:
+    """Return the image of a recipe, built when there is none yet.
+
+    Raises:
+        BuildError: mmdebstrap or podman failed, or the image that the environment names does not exist.
+    """
+    given = os.environ.get(variable(name), "")
+    if given:
+        if not exists(given):
+            raise BuildError(f"podman has no image {given}\nremedy: unset {variable(name)}, and one is built")
+        return given
+    arguments = mmdebstrap_arguments(RECIPES[name], *machine())
+    tag = hashlib.sha256(json.dumps(arguments).encode()).hexdigest()[:12]
+    image = f"localhost/halo-test/{name}:{tag}"
+    if exists(image):
+        return image
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="halo-image-") as directory:
+        tree = Path(directory, "tree.tar")
+        bootstrap(name, arguments, tree)
+        done = subprocess.run(as_root("podman", "import", "--quiet", str(tree), image), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(f"podman cannot import the image of {name}: {done.stderr.strip()}\nremedy: see whether `podman info` works")
+    say(f"  {name}: built {image} in {time.monotonic() - started:.0f} s")
+    return image
+
+
+def main() -> int:
+    """Build the wanted images side by side and print their names."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("name", nargs="*", help=f"a recipe: {', '.join(RECIPES)}")
+    names = parser.parse_args().name or list(RECIPES)
+    if unknown := set(names) - set(RECIPES):
+        parser.error(f"no recipe {', '.join(sorted(unknown))}; there are {', '.join(RECIPES)}")
+    try:
+        with ThreadPoolExecutor() as pool:
+            for name, image in zip(names, pool.map(build, names), strict=True):
+                print(f"{variable(name)}={image}")
+    except (BuildError, OSError) as error:
+        say(f"build.py: {error}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+# shellcheck shell=sh
+# Part of ./halo: podman, the images of the test hosts, and their removal.
+
+# Containers are root's, since test hosts need addresses of their own: for anybody else `podman` becomes `sudo podman`.
+rootful_podman() {
+    [ "$(id -u)" != 0 ] || return 0
+    sudo -k -n true 2>/dev/null ||
+        die "test hosts need root, or a sudo that asks for no password, since Ansible could not answer" "sudo ./halo $command"
+    [ -x "$state/bin/podman" ] || {
+        mkdir -p "$state/bin"
+        cat >"$state/bin/podman" <<END
+#!/bin/sh
+exec sudo -n env \${CONTAINERS_CONF:+CONTAINERS_CONF="\$CONTAINERS_CONF"} $(command -v podman) "\$@"
+END
+        chmod +x "$state/bin/podman"
+    }
+    say "using sudo for podman: PATH=$state/bin:\$PATH"
+    PATH=$state/bin:$PATH
+}
+
+# Tells podman how to start a container where its defaults cannot, as in a VM with cgroup v1.
+container_runtime() { # image
+    [ -z "${CONTAINERS_CONF:-}" ] || return 0
+    conf=$state/containers.conf
+    if [ ! -e "$conf" ]; then
+        why=$(podman run --rm --network=none "$1" true 2>&1) && return
+        need runc=runc
+        cat >"$conf.new" <<'END'
+# Made by ./halo, since podman's default runtime cannot start a container on this machine.
+[engine]
+runtime = "runc"
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
+END
+        still=$(CONTAINERS_CONF=$conf.new podman run --rm --network=none "$1" true 2>&1) ||
+            die "podman can start no container. By default: $why; with runc: $still" "make \`podman run --rm $1 true\` work"
+        mv "$conf.new" "$conf"
+        say "podman's default runtime cannot start a container here ($why)"
+    fi
+    say "using runc with explicit ulimits: CONTAINERS_CONF=$conf"
+    export CONTAINERS_CONF="$conf"
+}
+
+# Brings what containers need, and the images; their names are then in HALO_TEST_IMAGE_*.
+test_hosts() {
+    need podman=podman /usr/lib/podman/netavark=netavark iptables=iptables nft=nftables ssh=openssh-client \
+        mmdebstrap=mmdebstrap /usr/share/keyrings/debian-archive-keyring.gpg=debian-archive-keyring
+    rootful_podman
+    # Without lists apt does not say which mirror it uses for what.
+    ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1 || apt_get update || say "apt-get update fails; see $state/apt.log"
+    say "making the images of the test hosts, unless they are there"
+    images=$("$venv/bin/python" "$root/tests/images/build.py") || exit 1
+    # shellcheck disable=SC2086,SC2163 # a list of NAME=image
+    export $images
+    container_runtime "$HALO_TEST_IMAGE_DEBIAN_13"
+}
+
+remove_containers() {
+    command -v podman >/dev/null || return 0
+    [ ! -e "$state/containers.conf" ] || export CONTAINERS_CONF="$state/containers.conf"
+    rootful_podman
+    containers=$(podman ps -aq --filter "label=halo-test=$name")
+    # shellcheck disable=SC2086 # a list of ids
+    [ -z "$containers" ] || run podman rm --force --time 0 $containers >/dev/null
+    ! podman network exists "$name-test" || run podman network rm "$name-test" >/dev/null
+}
+
+remove_images() {
+    command -v podman >/dev/null || return 0
+    images=$(podman images --quiet --filter 'reference=localhost/halo-test/*')
+    # shellcheck disable=SC2086 # a list of ids
+    [ -z "$images" ] || run podman rmi $images >/dev/null || say "these images stay, since other containers use them"
+}
