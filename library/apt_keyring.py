@@ -9,12 +9,12 @@ short_description: Keep one keyring of apt, and fetch its keys again before they
 version_added: "0.1.0"
 description:
   - Keeps one file with the public keys that have the wanted primary fingerprints, and no other keys.
-  - Keys are read from any form in which archives serve them (armoured, binary, binary followed by an armoured copy)
-    and written as one binary keyring, in one step, with mode 0644. Neither gpg nor any package is needed.
+  - Keys in any form (armoured, binary, binary followed by an armoured copy) become one binary keyring, which is
+    written in one step, with mode 0644. Neither gpg nor any package is needed.
   - Sources are opened only where a wanted key is absent, revoked, expired, or expires within O(refresh_days).
     They are tried in the order O(content), O(src), O(urls), until every wanted key is there and lasts.
   - A key that cannot be fetched again stays as long as it has not expired, with a warning among the findings.
-  - Signatures are not verified, apt does that. The fingerprint proves the key; expiry is what it says about itself.
+  - apt verifies signatures, not this module. The fingerprint proves the key; expiry is what it says about itself.
 author:
   - halo-provision contributors (@halo-provision)
 extends_documentation_fragment:
@@ -88,9 +88,8 @@ path:
   type: str
 before:
   description: >-
-    What the file held. C(exists), C(mode), C(problem) if it was unreadable, C(foreign) fingerprints, the
-    first C(expires) (null for never), and C(keys), each with C(fingerprint), C(created), C(expires), C(revoked),
-    C(user_ids) and C(subkeys).
+    What the file held. C(exists), C(mode), C(problem) if unreadable, C(foreign) fingerprints, the first C(expires),
+    C(keys) with C(fingerprint), C(created), C(expires) (null for never), C(revoked), C(user_ids), C(subkeys).
   returned: always
   type: dict
 after:
@@ -102,7 +101,7 @@ keyring:
   returned: success
   type: str
 findings:
-  description: Keys that came, were refreshed, expire, do not fit; sources that failed.
+  description: What came, was refreshed, expires, does not fit, or failed.
   returned: always
   type: list
   elements: dict
@@ -130,11 +129,10 @@ def main() -> None:
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     options = {key: value for key, value in module.params.items() if key != "state"}
     planned = keyring.plan_options(options, module.params["state"] == "present", int(time.time()))
-    found = list(planned.findings)
-    if planned.changed and not module.check_mode:
-        found += keyring.apply(planned)
+    write = planned.changed and not module.check_mode
+    found = [*planned.findings, *(keyring.apply(planned) if write else [])]
     failed = bool(findings.errors(found))
-    before, after, path = planned.before, planned.before if failed else planned.after, str(planned.path)
+    path, before, after = str(planned.path), planned.before, planned.before if failed else planned.after
     answer = {"path": path, "before": before.as_dict(), "after": after.as_dict()}
     answer["findings"] = [finding.as_dict() for finding in findings.worst_first(found)]
     if failed:

@@ -4,23 +4,15 @@ import base64
 import json
 import os
 import shutil
-import sys
 import time
-from pathlib import Path
 
-import ansible.module_utils
+import apt_keyring
 import pytest
+from ansible.module_utils.testing import patch_module_args
 from gpg_home import DAY, GpgHome
 from halo import openpgp
 from halo.keyring import Request, plan
 from key_server import running
-
-ROOT = Path(__file__).parents[2]
-ansible.module_utils.__path__.append(str(ROOT / "module_utils"))
-sys.path.insert(0, str(ROOT / "library"))
-
-import apt_keyring  # noqa: E402
-from ansible.module_utils.testing import patch_module_args  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not shutil.which("gpg"), reason="gpg, which makes the keys, is not here")
 

@@ -315,6 +315,45 @@ def test_the_version_6_certificate_of_the_standard():
     assert openpgp.normalise(V6, [V6_FINGERPRINT]).data[:2] == b"\x98\x2a"
 
 
+def made_up(version, *parts):
+    """Return a key without any cryptography in it: signatures are (tag and body before, kind, created, lifetime)."""
+    body = bytes([version]) + (1000).to_bytes(4, "big") + b"\x16" + b"\x00\x00\x00\x04" * (version > 4) + b"abcd"
+    key = packets.Packet(packets.PUBLIC_KEY, body)
+    fingerprint = openpgp.read(key.encode())[0].fingerprint
+    key_id = bytes.fromhex(fingerprint[-16:] if version == 4 else fingerprint[:16])
+    data = key.encode()
+    for before, kind, created, lifetime in parts:
+        hashed = b"\x05\x02" + created.to_bytes(4, "big") + b"\x05\x09" + lifetime.to_bytes(4, "big")
+        unhashed = b"\x09\x10" + key_id
+        signature = bytes([4, kind, 22, 8]) + len(hashed).to_bytes(2, "big") + hashed
+        signature += len(unhashed).to_bytes(2, "big") + unhashed + b"\x00\x00"
+        data += before + packets.Packet(packets.SIGNATURE, signature).encode()
+    return data
+
+
+UID = packets.Packet(packets.USER_ID, b"uid").encode()
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize(
+    ("parts", "expires"),
+    [
+        ([(UID, 0x13, 2000, 50)], 1050),
+        ([(b"", 0x1F, 2000, 70), (UID, 0x13, 3000, 50)], 1070),
+        ([(b"", 0x1F, 2000, 70), (b"", 0x1F, 2500, 90), (UID, 0x13, 3000, 50)], 1090),
+        ([(b"", 0x1F, 2000, 0), (UID, 0x13, 3000, 50)], 1050),
+        ([(UID, 0x13, 2000, 50), (b"", 0x13, 3000, 0)], None),
+        ([(UID, 0x13, 2000, 50), (b"", 0x30, 3000, 0)], None),
+        ([(UID, 0x10, 2000, 50), (b"", 0x12, 1999, 60)], 1050),
+        ([(UID, 0x18, 2000, 50)], None),
+    ],
+)
+def test_a_direct_signature_counts_before_user_ids_and_the_newest_of_each(version, parts, expires):
+    (key,) = openpgp.read(made_up(version, *parts))
+    assert (key.version, key.created, key.expires) == (version, 1000, expires)
+    assert len(key.fingerprint) == (40 if version == 4 else 64)
+
+
 # What is no key.
 
 V6_BINARY = armour.decode(V6)[0]
