@@ -316,7 +316,7 @@ def test_the_version_6_certificate_of_the_standard():
 
 
 def made_up(version, *parts):
-    """Return a key without any cryptography in it: signatures are (tag and body before, kind, created, lifetime)."""
+    """Return a key without any cryptography in it: signatures are (packets before it, kind, created, lifetime)."""
     body = bytes([version]) + (1000).to_bytes(4, "big") + b"\x16" + b"\x00\x00\x00\x04" * (version > 4) + b"abcd"
     key = packets.Packet(packets.PUBLIC_KEY, body)
     fingerprint = openpgp.read(key.encode())[0].fingerprint
