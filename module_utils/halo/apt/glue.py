@@ -73,7 +73,7 @@ def plan(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
         evidence = f"neither this interpreter nor {python.PYTHON} can import apt_pkg"
         findings.append(python.absent(evidence))
     if wishes is None or found.errors(findings):
-        return _answer(Plan(), findings)
+        return _answer(None, findings)
     # Only now, since what follows imports apt_pkg.
     from .plan import Request, transact
 
@@ -145,7 +145,8 @@ def _elsewhere(root: str) -> Finding:
     return Finding("APT.WISH_INVALID", "error", "root", evidence, "execute on / alone, or plan only")
 
 
-def _answer(plan: Plan, findings: list[Finding], log: str = "") -> dict[str, Any]:
+def _answer(planned: Plan | None, findings: list[Finding], log: str = "") -> dict[str, Any]:
+    plan = planned or Plan()
     before = {change.name: change.old or None for change in plan.changes}
     after = {change.name: change.new or None for change in plan.changes}
     return {
@@ -154,7 +155,7 @@ def _answer(plan: Plan, findings: list[Finding], log: str = "") -> dict[str, Any
         "after": after,
         "diff": {"before": _shown(plan, "old"), "after": _shown(plan, "new")},
         "findings": [finding.as_dict() for finding in found.worst_first(findings)],
-        "plan": plan.as_dict(),
+        "plan": {**plan.as_dict(), **({"text": ""} if planned is None else {})},
         "log": log,
         "failed": bool(found.errors(findings)),
         "msg": found.text(findings),

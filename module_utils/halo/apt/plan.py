@@ -14,7 +14,8 @@ from .choose import choose
 from .errors import AptError, fail
 from .interrupt import Interrupt
 from .model import Change, Fetch, OneOrigin, Permissions, Plan
-from .permit import mixed_origins, refusals
+from .origins import mixed_origins
+from .permit import refusals
 from .refresh import needed, refresh
 from .root import PrivateRoot
 from .solve import Solver, Target
@@ -58,15 +59,13 @@ class Outcome:
     """What came of a request.
 
     Attributes:
-        plan: The plan, empty when none could be made.
+        plan: The plan, or nothing when none could be made.
         findings: What was found; an error among them means that nothing was executed, or that executing failed.
-        executed: Whether the plan was executed and the host is what it says.
         logged: Whether dpkg may have been run, with its output in the log.
     """
 
-    plan: Plan = field(default_factory=Plan)
+    plan: Plan | None = None
     findings: list[Finding] = field(default_factory=list)
-    executed: bool = False
     logged: bool = False
 
 
@@ -92,19 +91,19 @@ def _transact(request: Request, outcome: Outcome, interrupt: Interrupt) -> None:
     }
     with PrivateRoot(request.root, overlay, recommends=request.recommends) as root:
         _refresh(root, request, interrupt)
-        database, view = _make(root, request, outcome)
-        if not (request.execute and outcome.plan) or errors(outcome.findings):
+        made = _make(root, request, outcome)
+        if not (request.execute and made.plan) or errors(outcome.findings):
             return
         with locks.system(root, request.lock_timeout_s):
             # Somebody may have changed packages while this waited for the lock.
-            if dpkgdb.read(request.root) != database:
-                database, view = _make(root, request, outcome)
+            if _database(request.root) != made.database:
+                made = _make(root, request, outcome)
             if errors(outcome.findings):
                 return
-            fetch.execute(root, outcome.plan.fetch, interrupt)
-            outcome.logged = True
-            execute.execute(root, view, outcome.plan, Path(request.log), database, interrupt)
-        outcome.executed = True
+            fetch.execute(root, made.plan.fetch, interrupt)
+            if made.plan.changes:
+                outcome.logged = True
+                execute.execute(root, made.view, made.plan, Path(request.log), made.database, interrupt)
 
 
 def _database(root: str) -> dpkgdb.Database:
@@ -128,8 +127,17 @@ def _refresh(root: PrivateRoot, request: Request, interrupt: Interrupt) -> None:
         refresh(root, interrupt)
 
 
-def _make(root: PrivateRoot, request: Request, outcome: Outcome) -> tuple[dpkgdb.Database, View]:
-    """Solve, and put plan and findings into the outcome; what is marked in the returned view is the plan."""
+@dataclass(frozen=True)
+class _Made:
+    """A plan, the view in which it is marked, and the host that it was made for."""
+
+    plan: Plan
+    view: View
+    database: dpkgdb.Database
+
+
+def _make(root: PrivateRoot, request: Request, outcome: Outcome) -> _Made:
+    """Solve, and put plan and findings into the outcome."""
     database = _database(request.root)
     if database.unfinished:
         raise locks.interrupted("; ".join(database.unfinished))
@@ -138,13 +146,13 @@ def _make(root: PrivateRoot, request: Request, outcome: Outcome) -> tuple[dpkgdb
     targets = _targets(view, request.wishes)
     fetches = fetch.pending(root, view, request.wishes.fetch)
     changes = _changes(root, view, targets, absent, database)
-    outcome.plan = _plan(view, changes, fetches)
+    plan = outcome.plan = _plan(view, changes, fetches)
     outcome.findings = [
         *refusals(changes, request.permissions),
         *mixed_origins(view, changes, database, request.one_origin),
         *space.shortages(_needs(root, view, fetches)),
     ]
-    return database, view
+    return _Made(plan, view, database)
 
 
 def _targets(view: View, wishes: Joined) -> list[Target]:
