@@ -130,7 +130,7 @@ class CallbackModule(CallbackBase):
         if role is None and status in ("ok", "skipped") and not table.findings_of(plain):
             return
         stage = role.get_name() if role else self._play
-        self._run.add(result.host.get_name(), stage, status, plain, bool(result.task_fields.get("check_mode")))
+        self._run.add(result.host.get_name(), stage, status, plain, bool(result.task.check_mode))
 
 
 def _paint(text: str, style: str) -> str:

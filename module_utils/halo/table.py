@@ -183,17 +183,20 @@ def _findings(row: Mapping[str, Any], width: int, indent: str, paint: Paint) -> 
 
 
 def _wrap(text: str, width: int, indent: str, hang: str = "") -> list[str]:
-    """Wrap a text; its own line ends stay. What must be typed is never cut, so a long word may pass the width."""
+    """Wrap a text; its own line ends stay, empty lines do not.
+
+    What must be typed is never cut, so a long word may pass the width.
+    """
     lines: list[str] = []
-    for number, line in enumerate(text.splitlines() or [""]):
+    for line in filter(str.strip, text.splitlines()):
         lines += textwrap.wrap(
             line,
             width,
-            initial_indent=indent if number == 0 else indent + hang,
+            initial_indent=indent + hang if lines else indent,
             subsequent_indent=indent + hang,
             break_long_words=False,
             break_on_hyphens=False,
-        ) or [indent]
+        )
     return lines
 
 

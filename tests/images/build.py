@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Builds the images of the test hosts: a freshly installed server of each release, as a container image.
 
-``build.py [NAME ...]`` prints a line ``HALO_TEST_IMAGE_<NAME>=<image>`` for each recipe, all of them by default, and builds
-what is not there yet. An image that such a variable of the environment names is taken as it is. An image's tag is the hash
-of all that goes into it, so that every checkout with the same recipe and mirror shares it. Needs podman, mmdebstrap and
-root, or sudo without a password; Python's standard library only.
+``build.py [NAME ...]`` prints a line ``HALO_TEST_IMAGE_<NAME>=<image>`` for each recipe, all of them by default, and
+builds what is not there yet. An image that such a variable of the environment names is taken as it is. The tag is the
+hash of all that goes into an image, so that every checkout with the same recipe and mirror shares it. Needs podman,
+mmdebstrap and root, or sudo without a password; Python's standard library only.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class Archive:
 
     def sources(self, recipe: Recipe) -> list[str]:
         """Return the one-line sources of a recipe."""
-        suites = [(self.main, recipe.suite), (self.main, f"{recipe.suite}-updates"), (self.security, f"{recipe.suite}-security")]
-        return [f"deb {uri} {suite} {recipe.components}" for uri, suite in suites if uri]
+        archives = {"": self.main, "-updates": self.main, "-security": self.security}
+        return [f"deb {uri} {recipe.suite}{pocket} {recipe.components}" for pocket, uri in archives.items() if uri]
 
 
 def output(*command: str) -> str:
@@ -89,8 +89,9 @@ def output(*command: str) -> str:
 
 def machine_archive() -> Archive:
     """Return the mirror that the machine's apt uses for Debian, told by the labels of the Release files."""
+    form = "$(ORIGIN)\t$(LABEL)\t$(REPO_URI)"
     found: dict[str, str] = {}
-    for line in output("apt-get", "indextargets", "--format", "$(ORIGIN)\t$(LABEL)\t$(REPO_URI)", "Created-By: Packages").splitlines():
+    for line in output("apt-get", "indextargets", "--format", form, "Created-By: Packages").splitlines():
         origin, label, uri = line.split("\t")
         if origin == "Debian" and uri.startswith(("http://", "https://")):
             found.setdefault(label, uri.rstrip("/"))
@@ -117,17 +118,14 @@ def variable(name: str) -> str:
     return "HALO_TEST_IMAGE_" + re.sub(r"\W", "_", name).upper()
 
 
-def as_root(*command: str) -> list[str]:
-    """Return the command as root runs it: podman's images are root's, since test hosts need real addresses."""
-    if os.geteuid() == 0:
-        return list(command)
-    settings = [f"CONTAINERS_CONF={os.environ['CONTAINERS_CONF']}"] if "CONTAINERS_CONF" in os.environ else []
-    return ["sudo", "-n", "env", *settings, *command]
+def podman(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run podman and return what it says."""
+    return subprocess.run(["podman", *arguments], capture_output=True, text=True, check=False)
 
 
 def exists(image: str) -> bool:
     """Return whether podman has the image."""
-    return subprocess.run(as_root("podman", "image", "exists", image), capture_output=True, check=False).returncode == 0
+    return podman("image", "exists", image).returncode == 0
 
 
 def say(message: str) -> None:
@@ -138,7 +136,7 @@ def say(message: str) -> None:
 def bootstrap(name: str, arguments: list[str], tree: Path) -> None:
     """Run mmdebstrap and pass on the steps that it names."""
     keyring = [f"--keyring={KEYRING}"] if KEYRING.exists() else []
-    command = as_root("mmdebstrap", *keyring, *arguments)
+    command = [*([] if os.geteuid() == 0 else ["sudo", "-n"]), "mmdebstrap", *keyring, *arguments]
     last: list[str] = []
     with tree.open("wb") as tar, subprocess.Popen(command, stdout=tar, stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr or ():
@@ -179,9 +177,11 @@ def build(name: str) -> str:
     with tempfile.TemporaryDirectory(prefix="halo-image-") as directory:
         tree = Path(directory, "tree.tar")
         bootstrap(name, arguments, tree)
-        done = subprocess.run(as_root("podman", "import", "--quiet", str(tree), image), capture_output=True, text=True, check=False)
+        done = podman("import", "--quiet", str(tree), image)
     if done.returncode:
-        raise BuildError(f"podman cannot import the image of {name}: {done.stderr.strip()}\nremedy: see whether `podman info` works")
+        raise BuildError(
+            f"podman cannot import {image}: {done.stderr.strip()}\nremedy: see whether `podman info` works"
+        )
     say(f"  {name}: built {image} in {time.monotonic() - started:.0f} s")
     return image
 

@@ -126,7 +126,7 @@ def full_report() -> dict[str, Any]:
     run.add("d13", "stack", "ok", result(finding("STACK.UNVERIFIED", "warning"), chosen))
     long = "; ".join(f"package{number} is kept back" for number in range(40))
     run.add("d13", "apt_transaction", "failed", result(finding("PROOF.PASSED", "info"), finding(evidence=long)))
-    run.add("a-host", "stack", "unreachable", {"msg": "ssh: connect to host a-host port 22:\nNo route to host"})
+    run.add("a-host", "stack", "unreachable", {"msg": "ssh: connect to host a-host port 22:\n\n  \nNo route to host"})
     return run.report(playbook="site.yml")
 
 

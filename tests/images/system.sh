@@ -1,5 +1,50 @@
 # shellcheck shell=sh
-# Part of ./halo: podman, the images of the test hosts, and their removal.
+# Part of ./halo: what it brings to the machine, and takes away again.
+
+installed() { dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort; }
+
+apt_get() {
+    watched "$state/apt.log" 's/^Setting up \([^ ]*\).*/  \1/p' \
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# Installs the packages whose command or file is missing.
+need() { # command=package or /file=package ...
+    missing=
+    for pair; do
+        case $pair in
+            /*) [ -e "${pair%%=*}" ] ;;
+            *) command -v "${pair%%=*}" >/dev/null ;;
+        esac || missing="$missing ${pair#*=}"
+    done
+    [ -n "$missing" ] || return 0
+    command -v apt-get >/dev/null || die "missing here:$missing" "install them; without apt-get, halo cannot"
+    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null ||
+        die "missing here:$missing; only root may install them, and there is no sudo" "as root: apt-get install$missing"
+    say "installing$missing"
+    installed >"$state/packages-before"
+    # shellcheck disable=SC2086 # a list of words
+    apt_get install --no-install-recommends $missing || {
+        apt_get update && apt_get install --no-install-recommends $missing
+    } || die "apt-get cannot install$missing: $(tail -n 6 "$state/apt.log")" "the whole output is in $state/apt.log"
+    installed | comm -13 "$state/packages-before" - >>"$state/installed-packages"
+    rm "$state/packages-before"
+}
+
+# Removes what was installed here when told to, else says how.
+forget_packages() { # --packages or nothing
+    packages=$(sort -u "$state/installed-packages" | tr '\n' ' ')
+    if [ "$1" != --packages ]; then
+        say "halo had installed these packages, and leaves them. To remove them: apt-get purge $packages"
+        return
+    fi
+    # shellcheck disable=SC2086 # a list of words
+    apt-get -s purge $packages | sed -n 's/^Purg \([^ ]*\).*/\1/p' | sort >"$state/would-go"
+    more=$(sort -u "$state/installed-packages" | comm -13 - "$state/would-go" | tr '\n' ' ')
+    [ -z "$more" ] || die "something else has come to need them; these would go, too: $more" "choose yourself: apt-get purge $packages"
+    # shellcheck disable=SC2086
+    run as_root apt-get purge -y $packages >/dev/null
+}
 
 # Containers are root's, since test hosts need addresses of their own: for anybody else `podman` becomes `sudo podman`.
 rootful_podman() {
