@@ -73,6 +73,8 @@ CATALOGUE: dict[str, str] = {
     "STACK.CHOSEN": "Which stack was chosen and why.",
     "STACK.OS_UNSUPPORTED": "The stack has no entry for this host's OS release.",
     "STACK.GFX_UNSUPPORTED": "The stack's compiler or kernels do not know this gfx target.",
+    "STACK.APU_UNSUPPORTED": "AMD does not support its Ryzen APUs on this OS release with this ROCm.",
+    "STACK.MIRROR_INVALID": "The mirror for the stack's URLs cannot be used.",
     "STACK.COMPONENT_UNKNOWN": "The stack has no component of this name for the host's OS release.",
     "STACK.UNVERIFIED": "The stack holds facts for this host that nobody has verified yet.",
     # the host
@@ -85,6 +87,7 @@ CATALOGUE: dict[str, str] = {
     "APT.PYTHON_ABSENT": "python3-apt is missing, without which nothing can be planned.",
     "APT.CONFIG_UNREADABLE": "apt's configuration, sources or preferences cannot be read.",
     "APT.REFRESH_FAILED": "An archive does not answer, or what it answers cannot be trusted.",
+    "APT.PIN_IDLE": "A pin prefers an archive that is not among the host's sources.",
     "APT.STATUS_UNREADABLE": "dpkg's status or apt's lists cannot be read.",
     "APT.DPKG_INTERRUPTED": "dpkg was interrupted and must finish before anything else.",
     "APT.WISH_INVALID": "A wish cannot be understood: its name, version bound, state or destination.",
@@ -126,6 +129,8 @@ CATALOGUE: dict[str, str] = {
     "PIN.FOREIGN_FILE": "The preferences file to be written was not made by this project.",
     # rocm
     "ROCM.MIXED_ORIGIN": "Packages of the ROCm set come from different origins.",
+    "ROCM.CHANNELS_MIXED": "ROCm of another channel is installed, beside which the stack's cannot be.",
+    "ROCM.ALL_GPUS": "A package is wished for that brings the code for every GPU there is.",
     # proofs
     "PROOF.NOT_PROVISIONED": "The host was not provisioned yet, so there is nothing to prove.",
     "PROOF.COMPILER_ABSENT": "The compiler that the stack pins is not on the host.",
