@@ -40,7 +40,7 @@ options:
         type: str
         choices: [present, latest, absent, fetched]
         default: present
-      dest: {description: The directory for O(wishes[].state=fetched)., type: path}
+      dest: {description: "The directory for O(wishes[].state=fetched).", type: path}
       role: {description: Who wishes it., type: str}
   pins:
     description: The pins as they will be, as module C(apt_pin) takes them. The plan sees them before they are written.

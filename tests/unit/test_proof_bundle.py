@@ -8,7 +8,9 @@ import zlib
 from pathlib import Path
 
 import pytest
+from halo.proof import hip
 from halo.proof.bundle import CompressedError, UnreadableError, code_objects, gfx_of, section
+from halo.proof.ledger import RefutedError
 
 DATA = Path(__file__).parents[1] / "data" / "proof"
 # clang++-19 --offload-device-only --offload-arch=gfx1151 --offload-arch=gfx1030, and the same with --offload-compress
@@ -167,3 +169,41 @@ def test_an_elf_file_whose_sections_lie_beyond_everything():
     made[0x28:0x30] = b"\xff" * 8
     with pytest.raises(UnreadableError):
         section(bytes(made))
+
+
+# A stand-in for hipcc, which "compiles" to a given file and names a stand-in for clang-offload-bundler.
+HIPCC = """#!/bin/sh
+case "$*" in
+  *--print-prog-name=clang-offload-bundler) echo "a warning first"; echo {bundler};;
+  "--offload-arch=gfx1151 saxpy.hip -o saxpy") cat {executable} > saxpy;;
+  *) echo "error: asked for $*" >&2; exit 1;;
+esac
+"""
+BUNDLER = """#!/bin/sh
+[ "$*" = "--list --type=o --input=fatbin" ] && cmp -s fatbin {fatbin} || {{ echo "error: bad input" >&2; exit 1; }}
+printf '%s\\n' {targets}
+"""
+
+
+@pytest.mark.parametrize(
+    ("targets", "verdict"),
+    [
+        (TARGETS, "its executable holds hipv4-amdgcn-amd-amdhsa--gfx1151"),
+        (TARGETS[:2], "PROOF.NO_CODE_OBJECT"),
+        ([], "PROOF.NO_CODE_OBJECT"),
+    ],
+)
+def test_a_zstd_bundle_is_listed_by_the_tool_that_belongs_to_hipcc(tmp_path, targets, verdict):
+    work = tmp_path / "work"
+    work.mkdir()
+    (tmp_path / "fatbin").write_bytes(ZSTD)
+    (tmp_path / "executable").write_bytes(elf((".hip_fatbin", ZSTD)))
+    paths = {"executable": tmp_path / "executable", "bundler": tmp_path / "bundler", "fatbin": tmp_path / "fatbin"}
+    for name, text in (("hipcc", HIPCC), ("bundler", BUNDLER)):
+        (tmp_path / name).write_text(text.format(**paths, targets=" ".join(targets)))
+        (tmp_path / name).chmod(0o755)
+    try:
+        said = hip.attempt(tmp_path / "hipcc", "gfx1151", ["gfx1030"], work)
+    except RefutedError as refuted:
+        said = refuted.finding.code
+    assert verdict in said

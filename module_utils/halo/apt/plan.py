@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import apt_pkg
 
 from ..findings import Finding, errors
 from . import dpkgdb, execute, fetch, locks, preferences, space
@@ -17,7 +20,7 @@ from .model import Change, Fetch, OneOrigin, Permissions, Plan
 from .origins import mixed_origins
 from .permit import refusals
 from .refresh import needed, refresh
-from .root import PrivateRoot
+from .root import PrivateRoot, messages
 from .solve import Solver, Target
 from .view import View
 from .wishes import Joined, Wish
@@ -80,7 +83,20 @@ def transact(request: Request) -> Outcome:
             _transact(request, outcome, interrupt)
     except AptError as error:
         outcome.findings += error.findings
+    except apt_pkg.Error as error:
+        remedy = "run `apt-get check` on the host, and repair what it names"
+        outcome.findings.append(Finding("APT.STATUS_UNREADABLE", "error", "apt", messages(error), remedy))
+    except OSError as error:
+        outcome.findings.append(_system_error(error))
     return outcome
+
+
+def _system_error(error: OSError) -> Finding:
+    subject = str(error.filename or "apt")
+    if error.errno == errno.ENOSPC:
+        return Finding("APT.NO_SPACE", "error", subject, str(error), "free some space there")
+    remedy = "run as root (become: true), and see that this path can be read and written"
+    return Finding("APT.STATUS_UNREADABLE", "error", subject, str(error), remedy)
 
 
 def _transact(request: Request, outcome: Outcome, interrupt: Interrupt) -> None:
