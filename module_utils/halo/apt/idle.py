@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..findings import Finding
-from .root import PrivateRoot
-from .view import View
+
+if TYPE_CHECKING:
+    from .root import PrivateRoot
+    from .view import View
 
 #: Key in ``Pin: release`` -> what apt's Python bindings call it.
 _FIELDS = {"a": "archive", "n": "codename", "o": "origin", "l": "label", "c": "component", "v": "version"}
