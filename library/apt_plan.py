@@ -71,6 +71,19 @@ options:
     type: list
     elements: str
     default: []
+  remedies:
+    description: What a role advises when one of these changes is refused, instead of the permission by name.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      permission:
+        description: The permission that is missing.
+        type: str
+        choices: [upgrade, downgrade, remove, change_held]
+        required: true
+      packages: {description: Names or globs of packages., type: list, elements: str, required: true}
+      text: {description: What to do., type: str, required: true}
   execute:
     description: Execute the plan. Otherwise nothing on the host changes, its lists included.
     type: bool

@@ -16,7 +16,7 @@ from .changes import build, host_release, marked
 from .choose import choose
 from .errors import AptError, fail
 from .interrupt import Interrupt
-from .model import Change, Fetch, OneOrigin, Permissions, Plan
+from .model import Change, Fetch, OneOrigin, Permissions, Plan, Remedy
 from .origins import mixed_origins
 from .permit import refusals
 from .refresh import needed, refresh
@@ -35,6 +35,7 @@ class Request:
         pins: The pins as they will be, which the plan sees before they are written.
         one_origin: Sets of packages that must come from one origin each.
         permissions: What the plan may do beyond installing.
+        remedies: What roles advise when one of their changes is refused.
         refresh: ``auto``, ``always`` or ``never``.
         cache_valid_s: Seconds for which lists count as fresh, with ``auto``; 0: however old.
         recommends: Whether recommended packages are installed.
@@ -48,6 +49,7 @@ class Request:
     pins: Sequence[preferences.Pin] = ()
     one_origin: Sequence[OneOrigin] = ()
     permissions: Permissions = field(default_factory=Permissions)
+    remedies: Sequence[Remedy] = ()
     refresh: str = "auto"
     cache_valid_s: int = 3600
     recommends: bool = False
@@ -164,7 +166,7 @@ def _make(root: PrivateRoot, request: Request, outcome: Outcome) -> _Made:
     changes = _changes(root, view, targets, absent, database)
     plan = outcome.plan = _plan(view, changes, fetches)
     outcome.findings = [
-        *refusals(changes, request.permissions),
+        *refusals(changes, request.permissions, request.remedies),
         *mixed_origins(view, changes, database, request.one_origin),
         *space.shortages(_needs(root, view, fetches)),
     ]
