@@ -86,7 +86,7 @@ def build(
     changes = [_change(view, package, package.id in wished, reasons, database, release) for package in packages]
     for target in targets:
         current = target.package.current_ver
-        if same(current, target.version) and view.depcache.is_auto_installed(target.package):
+        if current is not None and not view.changed(target.package) and view.depcache.is_auto_installed(target.package):
             changes.append(
                 Change(
                     name=target.package.name,
