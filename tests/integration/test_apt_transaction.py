@@ -264,7 +264,9 @@ def test_a_package_nobody_wished_for_stays_in_its_release(apt_host, archives):
     assert change["reasons"] == ["role demo wishes app-stand-in", "app-stand-in 2 Depends lib-stand-in (>= 2)"]
     assert apt_host.plan(wish("app"), permit_upgrade=["lib-*"])["changed"]
     # What is wished moves without a permission: what is installed stays only where nothing needs it newer.
-    assert apt_host.plan(wish("app"), wish("lib")).kinds() == {"app-stand-in": "install", "lib-stand-in": "upgrade"}
+    moved = apt_host.plan(wish("app"), wish("lib"))
+    assert (moved.codes, moved.kinds()) == ([], {"app-stand-in": "install", "lib-stand-in": "upgrade"})
+    assert moved.changes()["lib-stand-in"]["reasons"] == change["reasons"]
     assert apt_host.plan(wish("app"), wish("lib", "1*")).codes == ["APT.UNSOLVABLE"]
 
 
