@@ -100,8 +100,10 @@ test_hosts() {
     container_runtime "$HALO_TEST_IMAGE_DEBIAN_13"
 }
 
+# Whether containers or images can have been made here: without root, only through this checkout's own podman.
+made_containers() { command -v podman >/dev/null && { [ "$(id -u)" = 0 ] || [ -e "$state/bin/podman" ]; }; }
+
 remove_containers() {
-    command -v podman >/dev/null || return 0
     [ ! -e "$state/containers.conf" ] || export CONTAINERS_CONF="$state/containers.conf"
     rootful_podman
     containers=$(podman ps -aq --filter "label=halo-test=$name")
@@ -111,7 +113,6 @@ remove_containers() {
 }
 
 remove_images() {
-    command -v podman >/dev/null || return 0
     images=$(podman images --quiet --filter 'reference=localhost/halo-test/*')
     # shellcheck disable=SC2086 # a list of ids
     [ -z "$images" ] || run podman rmi $images >/dev/null || say "these images stay, since other containers use them"

@@ -206,7 +206,11 @@ def test_a_package_nobody_wished_for_stays_in_its_release(apt_host, archives):
     assert (change["from"], change["to"], change["origin"], change["wished"]) == ("1", "2", "Other", False)
     assert change["reasons"] == ["role demo wishes app-stand-in", "app-stand-in 2 Depends lib-stand-in (>= 2)"]
     assert apt_host.plan(wish("app"), permit_upgrade=["lib-*"])["changed"]
-    assert apt_host.plan(wish("app"), wish("lib"), execute=True)["failed"] is False
+    # What is wished moves without a permission: what is installed stays only where nothing needs it newer.
+    moved = apt_host.plan(wish("app"), wish("lib"))
+    assert (moved.codes, moved.kinds()) == ([], {"app-stand-in": "install", "lib-stand-in": "upgrade"})
+    assert moved.changes()["lib-stand-in"]["reasons"] == change["reasons"]
+    assert apt_host.plan(wish("app"), wish("lib", "1*")).codes == ["APT.UNSOLVABLE"]
 
 
 def test_updates_of_its_own_release_are_no_move(apt_host, archives):
@@ -223,7 +227,7 @@ def test_a_held_package_is_refused_and_when_permitted_stays_held(apt_host, archi
     archives.add("a", package("tool", "1"))
     assert apt_host.plan(wish("tool"), execute=True)["changed"]
     apt_host.run("apt-mark hold tool-stand-in")
-    archives.add("a", package("tool", "2"), package("app", "1", Depends="tool-stand-in (>= 2)"))
+    archives.add("a", package("tool", "1"), package("tool", "2"), package("app", "1", Depends="tool-stand-in (>= 2)"))
     for wanted in (wish("tool", ">= 2"), wish("app")):
         refused = apt_host.plan(wanted, refresh="always", execute=True)
         assert refused.codes == ["APT.HELD_REFUSED"], refused["msg"]
@@ -381,8 +385,8 @@ def test_a_package_that_is_not_what_the_index_says(apt_host, archives):
     [
         ("/etc/apt/sources.list.d/bad.list", "deb bogus\n", "/etc/apt/sources.list.d/bad.list"),
         ("/etc/apt/sources.list.d/bad.sources", "Types: deb\nURIs: x\n", "/etc/apt/sources.list.d/bad.sources"),
-        ("/etc/apt/preferences.d/bad.pref", "Package: x\nPin: nonsense\n", "preferences.d/bad.pref"),
-        ("/etc/apt/apt.conf.d/bad", "APT::Foo {\n", "/etc/apt/apt.conf.d/bad"),
+        ("/etc/apt/preferences.d/bad.pref", "Pin: version 1\nPin-Priority: 5\n", "preferences.d/bad.pref"),
+        ("/etc/apt/apt.conf.d/bad", 'APT::Foo "bar\n', "/etc/apt/apt.conf.d/bad"),
     ],
 )
 def test_configuration_that_apt_cannot_read(apt_host, path, text, shown):
@@ -440,10 +444,10 @@ def test_a_killed_plan_leaves_nothing_behind(apt_host, moment):
         deadline = time.monotonic() + 60
         while not apt_host.run("ls -A /var/tmp"):
             assert time.monotonic() < deadline, "no private root appeared"
-        apt_host.run("pkill -TERM -f /halo/drive.py")
+        apt_host.run("pkill -TERM -f '[/]halo/drive.py'")
         assert process.wait(timeout=60) == 128 + signal.SIGTERM
     if moment == "refreshing":
-        apt_host.run("pkill -f 8099", check=False)
+        apt_host.run("pkill -f '[8]099'", check=False)
         server.wait(timeout=10)
         server.stdout.close()
     assert apt_host.run("ls -A /var/tmp") == ""

@@ -10,7 +10,7 @@ from tests.support.apt_host import AptHost
 # Makes a flat archive of empty packages: argv is its name, Origin and codename, the packages as JSON. Flat archives
 # without a signature are trusted by their source entry; no path of the planner knows of that.
 ARCHIVE = r"""
-import hashlib, json, pathlib, subprocess, sys
+import email.utils, hashlib, json, pathlib, subprocess, sys, time
 name, origin, codename, packages = *sys.argv[1:4], json.loads(sys.argv[4])
 base = pathlib.Path("/srv", name)
 base.mkdir(parents=True, exist_ok=True)
@@ -19,7 +19,7 @@ for fields in packages:
     postinst = fields.pop("postinst", None)
     fields = {"Architecture": "all", "Maintainer": "nobody <nobody@example.org>", "Description": "stand-in", **fields}
     tree = pathlib.Path("/srv/tree", name, fields["Package"], fields["Version"])
-    (tree / "DEBIAN").mkdir(parents=True)
+    (tree / "DEBIAN").mkdir(parents=True, exist_ok=True)
     control = "".join(f"{key}: {value}\n" for key, value in fields.items())
     (tree / "DEBIAN/control").write_text(control)
     if postinst:
@@ -30,9 +30,13 @@ for fields in packages:
     data = deb.read_bytes()
     index += f"{control}Filename: ./{deb.name}\nSize: {len(data)}\nSHA256: {hashlib.sha256(data).hexdigest()}\n\n"
 (base / "Packages").write_text(index)
+# apt keeps a Release file whose date is not older than that of the one it is offered.
+clock = pathlib.Path("/srv/.clock")
+now = max(int(time.time()), int(clock.read_text()) + 1 if clock.exists() else 0)
+clock.write_text(str(now))
 digest = hashlib.sha256(index.encode()).hexdigest()
 (base / "Release").write_text(
-    f"Origin: {origin}\nSuite: {codename}\nCodename: {codename}\nDate: Thu, 01 Jan 2026 00:00:00 UTC\n"
+    f"Origin: {origin}\nSuite: {codename}\nCodename: {codename}\nDate: {email.utils.formatdate(now, usegmt=True)}\n"
     f"SHA256:\n {digest} {len(index)} Packages\n"
 )
 """

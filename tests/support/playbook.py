@@ -50,7 +50,8 @@ def run(playbook: str, *args: str, inventory: str = "inventory/molecule.yml", ti
     """Run a playbook of this checkout with its own ansible.cfg."""
     with tempfile.TemporaryDirectory() as directory:
         calls = Path(directory, "calls")
-        environment = os.environ | {
+        # Molecule's own ANSIBLE_* settings would outrank this checkout's ansible.cfg.
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")} | {
             "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
             "ANSIBLE_CALLBACK_PLUGINS": f"{ROOT}/callback_plugins:{ROOT}/bench/callback",
             "ANSIBLE_CALLBACKS_ENABLED": "halo_table,module_calls",

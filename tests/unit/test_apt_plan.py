@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible.module_utils.halo.apt import dpkgdb, glue, space
-from ansible.module_utils.halo.apt.model import Change, Permissions, Plan, human
+from ansible.module_utils.halo.apt.model import Change, Permissions, Plan, Remedy, human
 from ansible.module_utils.halo.apt.permit import refusals
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,6 +61,13 @@ def test_globs_permit_all_but_the_removal_of_essential_packages(item, code, perm
 )
 def test_what_needs_no_permission(item):
     assert refusals([item], Permissions()) == []
+
+
+def test_a_roles_advice_replaces_the_permission_for_its_own_packages_but_for_essential_ones():
+    advice = Remedy("remove", ("pkg-*",), "turn the switch")
+    assert refusals([change("remove")], Permissions(), [advice])[0].remedy == "turn the switch"
+    for other in (change("downgrade"), change("remove", name="other"), change("remove", essential=True)):
+        assert "apt_transaction_permit_" in refusals([other], Permissions(), [advice])[0].remedy
 
 
 def test_one_change_can_need_two_permissions():

@@ -189,16 +189,16 @@ def test_clean_removes_what_is_ours_and_nothing_else(tmp_path):
 
 def test_image_is_another_one_where_anything_that_goes_into_it_is():
     recipe = build.RECIPES["debian-13"]
-    archive = build.Archive("http://mirror.example/debian", "http://mirror.example/debian-security")
-    proxy = 'Acquire::http::Proxy "http://proxy.example:3142";\nAPT::Architecture "amd64";\n'
+    archive = build.Archive("http://mirror.test/debian", "http://mirror.test/debian-security")
+    proxy = 'Acquire::http::Proxy "http://proxy.test:3142";\nAPT::Architecture "amd64";\n'
     plain = build.mmdebstrap_arguments(recipe, archive, "")
     assert plain[-3:] == [
-        "deb http://mirror.example/debian trixie main non-free-firmware",
-        "deb http://mirror.example/debian trixie-updates main non-free-firmware",
-        "deb http://mirror.example/debian-security trixie-security main non-free-firmware",
+        "deb http://mirror.test/debian trixie main non-free-firmware",
+        "deb http://mirror.test/debian trixie-updates main non-free-firmware",
+        "deb http://mirror.test/debian-security trixie-security main non-free-firmware",
     ]
     proxied = build.mmdebstrap_arguments(recipe, archive, proxy)
-    assert set(proxied) - set(plain) == {'--aptopt=Acquire::http::Proxy "http://proxy.example:3142"'}
+    assert set(proxied) - set(plain) == {'--aptopt=Acquire::http::Proxy "http://proxy.test:3142"'}
     # Where the machine's apt does not know Debian, mmdebstrap's own default stands.
     assert build.mmdebstrap_arguments(recipe, build.Archive(), "")[-2:] == ["trixie", "-"]
     assert not any(

@@ -470,10 +470,17 @@ def test_a_bound_that_cannot_be_understood(database):
 
 
 def test_a_host_that_was_not_provisioned(database, tmp_path):
-    assert packages.not_provisioned([], [tmp_path]) is None
-    found = packages.not_provisioned(packages.differences([{"name": "libfoo"}], database), [tmp_path / "clang"])
-    assert (found.code, found.severity) == ("PROOF.NOT_PROVISIONED", "info")
+    assert packages.not_provisioned("C++", [], [tmp_path]) is None
+    found = packages.not_provisioned("C++", packages.differences([{"name": "libfoo"}], database), [tmp_path / "clang"])
+    assert (found.code, found.severity, found.subject) == ("PROOF.NOT_PROVISIONED", "info", "C++")
     assert found.evidence == f"libfoo: not installed, wanted any version\n{tmp_path}/clang does not exist"
+
+
+def test_of_a_host_that_lacks_much_a_few_lines_are_enough(database, tmp_path):
+    for count, last in ((3, "/2 does not exist"), (4, "and 2 more"), (12, "and 10 more")):
+        found = packages.not_provisioned("C++", [], [tmp_path / str(number) for number in range(count)])
+        assert len(found.evidence.splitlines()) == 3
+        assert found.evidence.endswith(last)
 
 
 SIMULATED = """\

@@ -82,11 +82,13 @@ def build(
     packages, targets = list(packages), list(targets)
     wished = {target.package.id: target.goal.text() for target in targets}
     wished.update({p.id: absent[p.name].text() for p in packages if p.name in absent})
-    reasons = Reasons(view, packages, wished)
+    # What would stay by its own wish, and moves all the same, has its reason elsewhere.
+    moved = {target.package.id for target in targets if same(target.version, target.package.current_ver)}
+    reasons = Reasons(view, packages, {number: text for number, text in wished.items() if number not in moved})
     changes = [_change(view, package, package.id in wished, reasons, database, release) for package in packages]
     for target in targets:
         current = target.package.current_ver
-        if same(current, target.version) and view.depcache.is_auto_installed(target.package):
+        if current is not None and not view.changed(target.package) and view.depcache.is_auto_installed(target.package):
             changes.append(
                 Change(
                     name=target.package.name,

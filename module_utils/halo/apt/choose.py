@@ -29,13 +29,13 @@ def choose(view: View, goal: Goal, keep_installed: bool = True) -> Any:
     package = view.package(goal.name)
     installed = package.current_ver if package is not None else None
     offered = [version for version in package.version_list if view.archives(version)] if package is not None else []
-    if keep_installed and installed is not None and not goal.latest and _fits(view, goal, installed, unproven=True):
+    if keep_installed and installed is not None and not goal.latest and fits(view, goal, installed, unproven=True):
         return installed
     if package is None or not (offered or installed):
         raise _absent(goal, package)
-    fitting = {v.ver_str: v for v in offered if _fits(view, goal, v) and view.priority(v) >= 0}
+    fitting = {v.ver_str: v for v in offered if fits(view, goal, v) and view.priority(v) >= 0}
     if not fitting:
-        if keep_installed and installed is not None and _fits(view, goal, installed, unproven=True):
+        if keep_installed and installed is not None and fits(view, goal, installed, unproven=True):
             return installed
         raise AptError(_no_version(view, goal, offered))
     candidate = view.candidate(package)
@@ -44,7 +44,23 @@ def choose(view: View, goal: Goal, keep_installed: bool = True) -> Any:
     return fitting[newest(fitting)]
 
 
-def _fits(view: View, goal: Goal, version: Any, unproven: bool = False) -> bool:
+def alternative(view: View, goal: Goal) -> Any:
+    """Return the version that would be chosen if nothing were installed, or nothing."""
+    try:
+        return choose(view, goal, keep_installed=False)
+    except AptError:
+        return None
+
+
+def fits(view: View, goal: Goal, version: Any, unproven: bool = False) -> bool:
+    """Say whether a version is within a wish's bound, and from its origin.
+
+    Args:
+        view: The opened cache.
+        goal: The wish.
+        version: The version.
+        unproven: Whether a version that no archive offers counts as of the wished origin.
+    """
     if not goal.admits(version.ver_str):
         return False
     archives = view.archives(version)

@@ -27,6 +27,8 @@ _ENVIRONMENT = {
     "APT_LISTCHANGES_FRONTEND": "none",
     "NEEDRESTART_MODE": "l",
     "LC_ALL": "C.UTF-8",
+    # The outer lock is held by this process, on dpkg's behalf.
+    "DPKG_FRONTEND_LOCKED": "true",
 }
 _TAIL_LINES = 15
 
@@ -56,7 +58,7 @@ def execute(
         if len(plan.changes) > len(of_kind(plan.changes, "mark_manual")):
             _commit(root, view, log, interrupt)
         _mark_manual(plan, log)
-        _restore_holds(before)
+        _restore_holds(before, log)
     _compare(plan, before, dpkgdb.read(str(root.host)))
 
 
@@ -79,12 +81,8 @@ def _commit(root: PrivateRoot, view: View, log: Path, interrupt: Interrupt) -> N
     if failed or problem:
         raise download_failed(failed, problem)
     try:
-        # dpkg takes the inner of the two locks itself.
-        apt_pkg.pkgsystem_unlock_inner()
-        try:
+        with _dpkg_may_lock():
             result = manager.do_install(-1)
-        finally:
-            apt_pkg.pkgsystem_lock_inner()
     except (apt_pkg.Error, SystemError) as error:
         raise _failed(log, messages(error)) from error
     if result != manager.RESULT_COMPLETED:
@@ -109,12 +107,16 @@ def _mark_manual(plan: Plan, log: Path) -> None:
             raise _failed(log, "apt-mark manual failed")
 
 
-def _restore_holds(before: dpkgdb.Database) -> None:
+def _restore_holds(before: dpkgdb.Database, log: Path) -> None:
     lost = [package for package in before.packages.values() if package.want == "hold"]
     now = dpkgdb.read().packages
     lines = [f"{p.name}:{p.arch} hold" if p.arch != "all" else f"{p.name} hold" for p in lost if _lost(p, now)]
-    if lines:
-        subprocess.run(["dpkg", "--set-selections"], input="\n".join(lines) + "\n", text=True, check=True)
+    if not lines:
+        return
+    with _dpkg_may_lock():
+        done = subprocess.run(["dpkg", "--set-selections"], input="\n".join(lines) + "\n", text=True, check=False)
+    if done.returncode:
+        raise _failed(log, "dpkg --set-selections could not restore the holds")
 
 
 def _lost(package: dpkgdb.Package, now: Mapping[str, dpkgdb.Package]) -> bool:
@@ -147,6 +149,16 @@ def _compare(plan: Plan, before: dpkgdb.Database, after: dpkgdb.Database) -> Non
             "; ".join(differing),
             "run again, and see what else changes packages on the host",
         )
+
+
+@contextmanager
+def _dpkg_may_lock() -> Iterator[None]:
+    """Leave the inner of the system's two locks to dpkg, which takes it itself."""
+    apt_pkg.pkgsystem_unlock_inner()
+    try:
+        yield
+    finally:
+        apt_pkg.pkgsystem_lock_inner()
 
 
 @contextmanager

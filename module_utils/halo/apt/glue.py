@@ -10,7 +10,7 @@ from .. import findings as found
 from ..findings import Finding
 from . import bootstrap as python
 from .channels import Conflict, Meta
-from .model import OneOrigin, Permissions, Plan
+from .model import OneOrigin, Permissions, Plan, Remedy
 from .preferences import Pin
 from .sources import prepare
 from .wishes import Joined, join, parse
@@ -41,6 +41,11 @@ _SOURCE: dict[str, Any] = {
     "key": {"type": "dict", "required": True, "no_log": False},
     "environment": {"type": "dict", "default": {}},
 }
+_REMEDY: dict[str, Any] = {
+    "permission": {"type": "str", "required": True, "choices": ["upgrade", "downgrade", "remove", "change_held"]},
+    "packages": {"type": "list", "elements": "str", "required": True},
+    "text": {"type": "str", "required": True},
+}
 _NAMES: dict[str, Any] = {"type": "list", "elements": "str", "default": []}
 
 #: The parameters of module ``apt_plan``.
@@ -55,6 +60,7 @@ PLAN_ARGUMENTS: dict[str, Any] = {
     "permit_downgrade": _NAMES,
     "permit_remove": _NAMES,
     "permit_change_held": _NAMES,
+    "remedies": {"type": "list", "elements": "dict", "default": [], "options": _REMEDY},
     "execute": {"type": "bool", "default": False},
     "refresh": {"type": "str", "choices": ["auto", "always", "never"], "default": "auto"},
     "cache_valid_time": {"type": "int", "default": 3600},
@@ -109,6 +115,9 @@ def plan(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
             metas=tuple(Meta(item["name"], item["instead"]) for item in params["metas"]),
             one_origin=tuple(OneOrigin(item["origin"], tuple(item["packages"])) for item in params["one_origin"]),
             permissions=Permissions(*(tuple(params[f"permit_{what}"]) for what in Permissions.__dataclass_fields__)),
+            remedies=tuple(
+                Remedy(item["permission"], tuple(item["packages"]), item["text"]) for item in params["remedies"]
+            ),
             refresh=params["refresh"],
             cache_valid_s=params["cache_valid_time"],
             recommends=params["recommends"],

@@ -121,6 +121,25 @@ class Permissions:
 
 
 @dataclass(frozen=True)
+class Remedy:
+    """What a role advises when a change of its packages is refused, instead of the permission by name.
+
+    Attributes:
+        permission: ``upgrade``, ``downgrade``, ``remove`` or ``change_held``.
+        packages: Names or globs of packages.
+        text: What to do.
+    """
+
+    permission: str
+    packages: tuple[str, ...]
+    text: str
+
+    def fits(self, permission: str, name: str) -> bool:
+        """Say whether this is the advice for a missing permission of a package."""
+        return self.permission == permission and any(fnmatchcase(name, pattern) for pattern in self.packages)
+
+
+@dataclass(frozen=True)
 class OneOrigin:
     """A set of packages that must all come from one origin.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..findings import Finding
-from .model import Change, Permissions
+from .model import Change, Permissions, Remedy
 
 _CODES = {
     "upgrade": "APT.UPGRADE_REFUSED",
@@ -15,14 +15,14 @@ _CODES = {
 }
 
 
-def refusals(changes: Iterable[Change], permissions: Permissions) -> list[Finding]:
+def refusals(changes: Iterable[Change], permissions: Permissions, remedies: Sequence[Remedy] = ()) -> list[Finding]:
     """Return an error finding for each change that goes beyond the permissions.
 
     Wishing a package present is no permission to downgrade it; wishing it absent is one to remove it, unless it is
-    essential, which takes its exact name.
+    essential, which takes its exact name. Where a role has advice for a refusal, that is the remedy.
     """
     return [
-        _refusal(change, what, code)
+        _refusal(change, what, code, remedies)
         for change in changes
         for what, code in _needed(change)
         if not permissions.allow(what, change.name, exact=code == "APT.ESSENTIAL_REFUSED")
@@ -43,11 +43,14 @@ def _needed(change: Change) -> Iterable[tuple[str, str]]:
         yield "change_held", _CODES["change_held"]
 
 
-def _refusal(change: Change, what: str, code: str) -> Finding:
+def _refusal(change: Change, what: str, code: str, remedies: Sequence[Remedy]) -> Finding:
     versions = " -> ".join(filter(None, (change.old, change.new)))
     source = f" from {change.origin} {change.suite}" if change.origin else ""
     evidence = f"{change.kind} {versions}{source}: {'; '.join(change.reasons)}"
     remedy = f"if that is right, set apt_transaction_permit_{what}: [{change.name}]"
+    advice = [item.text for item in remedies if item.fits(what, change.name)]
+    if advice and code != "APT.ESSENTIAL_REFUSED":
+        remedy = advice[0]
     if what == "change_held":
         remedy += f", or lift the hold with `apt-mark unhold {change.name}`"
     return Finding(code, "error", change.name, evidence, remedy)

@@ -18,7 +18,7 @@ from .choose import choose
 from .errors import AptError, fail
 from .idle import idle_pins
 from .interrupt import Interrupt
-from .model import Change, Fetch, OneOrigin, Permissions, Plan
+from .model import Change, Fetch, OneOrigin, Permissions, Plan, Remedy
 from .origins import mixed_origins
 from .permit import refusals
 from .refresh import needed, refresh
@@ -41,6 +41,7 @@ class Request:
         conflicts: What must not be on the host beside what is wished for.
         metas: Packages that bring the code for every GPU.
         permissions: What the plan may do beyond installing.
+        remedies: What roles advise when one of their changes is refused.
         refresh: ``auto``, ``always`` or ``never``.
         cache_valid_s: Seconds for which lists count as fresh, with ``auto``; 0: however old.
         recommends: Whether recommended packages are installed.
@@ -57,6 +58,7 @@ class Request:
     conflicts: Sequence[Conflict] = ()
     metas: Sequence[Meta] = ()
     permissions: Permissions = field(default_factory=Permissions)
+    remedies: Sequence[Remedy] = ()
     refresh: str = "auto"
     cache_valid_s: int = 3600
     recommends: bool = False
@@ -178,7 +180,7 @@ def _make(root: PrivateRoot, request: Request, outcome: Outcome) -> _Made:
     changes = _changes(root, view, targets, absent, database)
     plan = outcome.plan = _plan(view, changes, fetches)
     outcome.findings = [
-        *refusals(changes, request.permissions),
+        *refusals(changes, request.permissions, request.remedies),
         *mixed_origins(view, changes, database, request.one_origin),
         *for_all_gpus(changes, request.wishes.install, request.metas, plan.download_bytes),
         *idle_pins(root, view, {f"{pin.file}.pref" for pin in request.pins}),

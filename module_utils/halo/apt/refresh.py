@@ -85,7 +85,7 @@ def refresh(root: PrivateRoot, interrupt: Interrupt) -> None:
     progress = Progress(interrupt)
     acquire = apt_pkg.Acquire(progress)
     problem = ""
-    with interrupt.deferred():
+    with interrupt.deferred(), root.temporary():
         try:
             sources.get_indexes(acquire, False)
             acquire.run()

@@ -7,7 +7,8 @@ import re
 import shutil
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -98,6 +99,21 @@ class PrivateRoot:
             if entry.is_file():
                 _link(entry, private / entry.name)
         return private
+
+    @contextmanager
+    def temporary(self) -> Iterator[None]:
+        """Keep what apt's methods write to a temporary directory within the private root as well."""
+        directory, before = self.path / "tmp", os.environ.get("TMPDIR")
+        directory.mkdir(exist_ok=True)
+        # Methods run as _apt.
+        directory.chmod(0o1777)
+        os.environ["TMPDIR"] = str(directory)
+        try:
+            yield
+        finally:
+            os.environ.pop("TMPDIR")
+            if before is not None:
+                os.environ["TMPDIR"] = before
 
     def _read_host_configuration(self) -> None:
         # apt's warnings come as Python warnings, which would mix into the module's answer.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import apt_pkg
 
 from ..findings import Finding
+from .choose import alternative, fits
 from .errors import AptError
 from .root import messages
 from .view import NEGATIVE, POSITIVE, View, alternatives, same
@@ -17,11 +18,19 @@ from .wishes import Goal
 
 @dataclass(frozen=True)
 class Target:
-    """A wish for an installed package, with the version that fulfils it."""
+    """A wish for an installed package, with the version that fulfils it.
+
+    Attributes:
+        goal: The wish.
+        package: The package.
+        version: The version that fulfils it.
+        firm: Whether it must be that very version. Otherwise what is installed may stay, or move to it.
+    """
 
     goal: Goal
     package: Any
     version: Any
+    firm: bool = True
 
 
 class Solver:
@@ -52,15 +61,35 @@ class Solver:
         problem = self._trial(hard)
         if not problem:
             return
+        # The trial has made what it wanted apt's candidates; what follows asks for apt's own.
+        self.view.reset()
+        firm, loosened = self.targets, self._loosened()
         soft = self._with_dependents({**hard, **self._in_the_way(self._closure(only_hard=False))})
-        attempts = [(soft, False)] if soft.keys() != hard.keys() else []
-        # Only when nothing else helps are holds set aside, so that the plan shows which one would have to go.
-        attempts += [(hard, True), *((soft, True) for _ in attempts)]
-        for removals, ignore_holds in attempts:
-            if not self._trial(removals, ignore_holds):
+        # From what changes least to what changes most. Holds are set aside last, so that the plan shows which one
+        # would have to go.
+        attempts = [
+            (ignore_holds, forced, targets)
+            for ignore_holds in (False, True)
+            for forced in ([hard, soft] if soft.keys() != hard.keys() else [hard])
+            for targets in ([firm, loosened] if loosened != firm else [firm])
+        ]
+        for ignore_holds, forced, self.targets in attempts[1:]:
+            if not self._trial(forced, ignore_holds):
                 return
+        self.targets = firm
         self._trial(hard)
         raise AptError(self._unsolvable(problem))
+
+    def _loosened(self) -> list[Target]:
+        """Return the targets with leave to move, within its bound, for what is installed and would stay."""
+        return [
+            replace(target, version=other, firm=False)
+            if same(target.version, target.package.current_ver)
+            and (other := alternative(self.view, target.goal)) is not None
+            and not same(other, target.version)
+            else target
+            for target in self.targets
+        ]
 
     def _trial(self, forced: dict[int, Any], ignore_holds: bool = False) -> str:
         """Mark everything from scratch, and return why it did not work out, or nothing."""
@@ -78,12 +107,13 @@ class Solver:
                     resolver.protect(package)
                     resolver.remove(package)
                     depcache.mark_delete(package)
-                for target in self.targets:
+                firm = [target for target in self.targets if target.firm]
+                for target in firm:
                     resolver.clear(target.package)
                     resolver.protect(target.package)
                     if not same(target.version, target.package.current_ver):
                         depcache.mark_install(target.package, False, True)
-                for target in self.targets:
+                for target in firm:
                     if depcache.is_inst_broken(target.package):
                         depcache.mark_install(target.package, True, True)
             resolver.resolve(True)
@@ -98,10 +128,16 @@ class Solver:
         unmet = [
             f"{target.package.name} {target.version.ver_str} would not be installed"
             for target in self.targets
-            if not same(self.view.outcome(target.package), target.version)
+            if not self._fulfilled(target)
         ]
         stays = [package for package in self.removals.values() if self.view.outcome(package) is not None]
         return unmet + [f"{package.name} would not be removed" for package in stays]
+
+    def _fulfilled(self, target: Target) -> bool:
+        outcome = self.view.outcome(target.package)
+        if target.firm or outcome is None:
+            return same(outcome, target.version)
+        return fits(self.view, target.goal, outcome, unproven=True)
 
     def _closure(self, only_hard: bool) -> list[Any]:
         """Return the versions that the targets bring along.

@@ -87,7 +87,7 @@ def prove(
     database = dpkgdb.read()
     libraries = list(libraries)
     files = [compiler, *(library.config for library in libraries if library.config)]
-    missing = not_provisioned(differences(wished, database), files)
+    missing = not_provisioned("C++", differences(wished, database), files)
     if ledger.check_mode and missing:
         ledger.findings.append(missing)
         return

@@ -52,7 +52,7 @@ def prove(
         ValueError: The bound of a package cannot be understood.
     """
     database = dpkgdb.read()
-    missing = not_provisioned(differences(wished, database), [path for path in (hipcc, rocminfo) if path])
+    missing = not_provisioned("HIP", differences(wished, database), [path for path in (hipcc, rocminfo) if path])
     if ledger.check_mode and missing:
         ledger.findings.append(missing)
         return

@@ -27,6 +27,7 @@ ARGUMENT: dict[str, Any] = {
 
 # ROCm exists for this architecture alone; libc6:i386 is another package.
 _ARCHITECTURES = ("amd64", "all")
+_SHOWN = 3
 _AGAIN = "ansible-playbook site.yml -l halo"
 _STEP = re.compile(r"^(?P<verb>Inst|Remv) (?P<name>\S+)(?: \[(?P<old>[^\]]*)\])?(?: \((?P<new>\S+))?", re.MULTILINE)
 _APT_GET = ("/usr/bin/apt-get", "-o", "Debug::NoLocking=1")
@@ -73,12 +74,13 @@ def differences(wished: Iterable[Mapping[str, str]], database: Database) -> list
     return findings
 
 
-def not_provisioned(differing: Sequence[Finding], files: Iterable[Path] = ()) -> Finding | None:
+def not_provisioned(subject: str, differing: Sequence[Finding], files: Iterable[Path] = ()) -> Finding | None:
     """Return the finding that a host was not provisioned yet, or None where it was.
 
     In check mode the host is as it was before the run, so what is missing there is the run's business, no error.
 
     Args:
+        subject: What cannot be proved.
         differing: The result of :func:`differences`.
         files: What must exist besides.
     """
@@ -86,7 +88,9 @@ def not_provisioned(differing: Sequence[Finding], files: Iterable[Path] = ()) ->
     missing += [f"{path} does not exist" for path in files if not path.exists()]
     if not missing:
         return None
-    return Finding("PROOF.NOT_PROVISIONED", "info", "this host", "\n".join(missing))
+    # The plan says all of it; here a few lines tell that it is so.
+    shown = missing if len(missing) <= _SHOWN else [*missing[: _SHOWN - 1], f"and {len(missing) - _SHOWN + 1} more"]
+    return Finding("PROOF.NOT_PROVISIONED", "info", subject, "\n".join(shown))
 
 
 def check(
@@ -105,7 +109,7 @@ def check(
         ValueError: A bound cannot be understood.
     """
     findings = differences(wished, database)
-    missing = not_provisioned(findings)
+    missing = not_provisioned("packages", findings)
     if check_mode and missing:
         return [missing]
     simulated, unknown = simulate_upgrade(work)
