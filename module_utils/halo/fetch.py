@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 _AGENT = "halo-provision"
 _CHUNK = 1 << 16
 _REMEDIES = {
-    401: "put user and password into the URL: https://USER:PASSWORD@HOST/...",
+    401: "put user and password into the URL: https://USER:PASSWORD@example.org/...",
     404: "correct the URL; the vendor may have moved the file",
     407: "put user and password into the proxy's URL in https_proxy and http_proxy",
 }

@@ -67,7 +67,7 @@ def mirror_findings(mirror: str) -> list[Finding]:
     if usable and not any(character.isspace() for character in mirror):
         return []
     evidence = "it is no URL with http or https and a host, and no query behind it"
-    remedy = "-e halo_mirror=https://mirror.example/amd, below which each archive lies at HOST/PATH"
+    remedy = "-e halo_mirror=https://mirror.example.org/amd, below which each archive lies at HOST/PATH"
     return [Finding("STACK.MIRROR_INVALID", "error", mirror, evidence, remedy)]
 
 
