@@ -318,7 +318,8 @@ def test_a_mirror_takes_the_place_of_every_host(name: str, mirror: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "mirror", ["mirror.example.org", "ftp://mirror.example.org", "http://", "http://mirror.test/ x", "http://mirror.test/?a=b"]
+    "mirror",
+    ["mirror.example.org", "ftp://mirror.example.org", "http://", "http://mirror.test/ x", "http://mirror.test/?a=b"],
 )
 def test_what_is_no_mirror_is_refused(mirror: str) -> None:
     data, findings = shipped(UBUNTU_24, mirror=mirror)
