@@ -106,16 +106,16 @@ def test_archive_that_does_not_answer(host):
 
 @pytest.mark.changes
 def test_no_space_is_said_before_anything_is_downloaded(host):
-    mounted = host.run("mount -t tmpfs -o size=1m tmpfs /var/cache/apt/archives")
-    if mounted.rc != 0:
-        pytest.skip(f"this container may not mount a tmpfs: {mounted.stderr.strip()}")
+    # A container's /dev/shm is a file system of its own, and too small for ROCm.
+    host.check_output("apt-get update -qq && mv /var/cache/apt/archives /var/cache/apt/kept")
+    host.check_output("mkdir -p /dev/shm/archives/partial && ln -s /dev/shm/archives /var/cache/apt/archives")
     try:
-        host.check_output("apt-get update -qq")
         finding = error(refused(), "APT.NO_SPACE")
         assert "/var/cache/apt/archives" in finding["subject"] + finding["evidence"]
+        assert host.check_output("ls /dev/shm/archives/*.deb 2>/dev/null | wc -l") == "0"
         assert not host.package("hipcc").is_installed
     finally:
-        host.check_output("umount /var/cache/apt/archives")
+        host.check_output("rm -rf /var/cache/apt/archives /dev/shm/archives && mv /var/cache/apt/kept /var/cache/apt/archives")
 
 
 @pytest.mark.changes
