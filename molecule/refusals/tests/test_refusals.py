@@ -64,7 +64,8 @@ def test_stack_that_breaks_its_schema_names_file_path_and_expectation(tmp_path):
     good = (ROOT / "stacks/distro.yml").read_text(encoding="utf-8")
     (tmp_path / "schema.json").write_text((ROOT / "stacks/schema.json").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "broken.yml").write_text(
-        good.replace("name: distro", "name: broken", 1).replace("channel: distro", "channel: floppy", 1), encoding="utf-8"
+        good.replace("name: distro", "name: broken", 1).replace("channel: distro", "channel: floppy", 1),
+        encoding="utf-8",
     )
     finding = error(refused("-e", f"stack_dir={tmp_path}", "-e", "halo_stack=broken"), "STACK.INVALID")
     assert "broken.yml" in finding["subject"] + finding["evidence"]
@@ -115,7 +116,9 @@ def test_no_space_is_said_before_anything_is_downloaded(host):
         assert host.check_output("ls /dev/shm/archives/*.deb 2>/dev/null | wc -l") == "0"
         assert not host.package("hipcc").is_installed
     finally:
-        host.check_output("rm -rf /var/cache/apt/archives /dev/shm/archives && mv /var/cache/apt/kept /var/cache/apt/archives")
+        host.check_output(
+            "rm -rf /var/cache/apt/archives /dev/shm/archives && mv /var/cache/apt/kept /var/cache/apt/archives"
+        )
 
 
 @pytest.mark.changes
