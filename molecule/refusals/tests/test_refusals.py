@@ -1,4 +1,7 @@
-"""Every kind of bad input against one fresh host, which must still be fresh afterwards. Order matters only for the last tests."""
+"""Every kind of bad input against one fresh host, which must still be fresh afterwards.
+
+The order matters for the last tests alone, which change the host.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from tests.support.playbook import ROOT, run
 HOST = "debian-13-virgin"
 
 # /tmp is Ansible's own working place, /root/.ansible its cache; logs of logins are not ours either.
+APART = ("/proc", "/sys", "/run", "/tmp", "/root/.ansible", "/root/.cache", "/var/log")
 SNAPSHOT = (
-    "find / -xdev \\( -path /proc -o -path /sys -o -path /run -o -path /tmp -o -path /root/.ansible -o -path /var/log -o -path /root/.cache \\) "
+    f"find / -xdev \\( {' -o '.join(f'-path {path}' for path in APART)} \\) "
     "-prune -o -type f -printf '%p %s %T@ %m\\n' | sort"
 )
 
