@@ -141,7 +141,7 @@ def bootstrap(name: str, arguments: list[str], tree: Path) -> None:
     with tree.open("wb") as tar, subprocess.Popen(command, stdout=tar, stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr or ():
             last = [*last[-14:], line.rstrip()]
-            if re.match(r"I: (running|downloading|extracting|installing|creating)", line):
+            if re.match(r"I: (running apt|downloading|extracting|installing|creating)", line):
                 say(f"  {name}: {line[3:].strip().rstrip('.')}")
     if process.returncode:
         raise BuildError(

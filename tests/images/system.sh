@@ -5,7 +5,7 @@ installed() { dpkg-query -W -f '${db:Status-Status} ${Package}\n' | sed -n 's/^i
 
 apt_get() {
     watched "$state/apt.log" 's/^Setting up \([^ ]*\).*/  \1/p' \
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=300 "$@"
+        $sudo env DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=300 "$@"
 }
 
 # Installs the packages whose command or file is missing.
@@ -19,7 +19,7 @@ need() { # command=package or /file=package ...
     done
     [ -n "$missing" ] || return 0
     command -v apt-get >/dev/null || die "missing here:$missing" "install them; without apt-get, halo cannot"
-    [ "$(id -u)" = 0 ] || command -v sudo >/dev/null ||
+    [ -z "$sudo" ] || command -v sudo >/dev/null ||
         die "missing here:$missing; only root may install them, and there is no sudo" "as root: apt-get install$missing"
     say "installing$missing"
     installed >"$state/packages-before"
@@ -43,12 +43,12 @@ forget_packages() { # --packages or nothing
     more=$(sort -u "$state/installed-packages" | comm -13 - "$state/would-go" | tr '\n' ' ')
     [ -z "$more" ] || die "something else has come to need them; these would go, too: $more" "choose yourself: apt-get purge $packages"
     # shellcheck disable=SC2086
-    run as_root apt-get purge -y $packages >/dev/null
+    run $sudo apt-get purge -y $packages >/dev/null
 }
 
 # Containers are root's, since test hosts need addresses of their own: for anybody else `podman` becomes `sudo podman`.
 rootful_podman() {
-    [ "$(id -u)" != 0 ] || return 0
+    [ -n "$sudo" ] || return 0
     sudo -k -n true 2>/dev/null ||
         die "test hosts need root, or a sudo that asks for no password, since Ansible could not answer" "sudo ./halo $command"
     [ -x "$state/bin/podman" ] || {
@@ -101,7 +101,7 @@ test_hosts() {
 }
 
 # Whether containers or images can have been made here: without root, only through this checkout's own podman.
-made_containers() { command -v podman >/dev/null && { [ "$(id -u)" = 0 ] || [ -e "$state/bin/podman" ]; }; }
+made_containers() { command -v podman >/dev/null && { [ -z "$sudo" ] || [ -e "$state/bin/podman" ]; }; }
 
 remove_containers() {
     [ ! -e "$state/containers.conf" ] || export CONTAINERS_CONF="$state/containers.conf"

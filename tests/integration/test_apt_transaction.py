@@ -345,6 +345,7 @@ def test_a_lock_that_another_process_holds(apt_host, archives):
 def test_an_archive_that_does_not_answer(apt_host):
     apt_host.run(
         "echo 'Acquire::Retries \"0\";' >/etc/apt/apt.conf.d/retries"
+        "; rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*"
         "; echo 'deb http://127.0.0.1:9/debian trixie main' >/etc/apt/sources.list.d/dead.list"
     )
     for execute in (False, True):

@@ -405,7 +405,7 @@ def test_packages_as_the_stack_wants_them(provisioned):
 
 def test_an_upgrade_of_the_rocm_set_is_found_until_it_is_pinned(provisioned, newer):
     within = ("VERIFY.UPGRADE_WOULD_CHANGE", "info", "libstdc++-14-dev")
-    newer({"rocminfo": "6.1.2-99", "libhsakmt1": "6.2.4-99", "libstdc++-14-dev": "14.9", "libc6-dev": "2.42-1"})
+    newer({"rocminfo": "6.1.2-99", "libhsakmt1": "6.2.9-1", "libstdc++-14-dev": "14.9", "libc6-dev": "2.42-1"})
     wanted = {("VERIFY.UPGRADE_WOULD_CHANGE", "error", name) for name in ("rocminfo", "libhsakmt1", "libc6-dev")}
     assert check(provisioned) == {*wanted, within}
     assert {severity for _, severity, _ in check(provisioned, check=True)} == {"warning", "info"}

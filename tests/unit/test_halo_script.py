@@ -202,5 +202,6 @@ def test_image_is_another_one_where_anything_that_goes_into_it_is():
     # Where the machine's apt does not know Debian, mmdebstrap's own default stands.
     assert build.mmdebstrap_arguments(recipe, build.Archive(), "")[-2:] == ["trixie", "-"]
     assert not any(
-        "security" in word for word in build.mmdebstrap_arguments(recipe, build.Archive("http://a/debian"), "")
+        "security" in word
+        for word in build.mmdebstrap_arguments(recipe, build.Archive("http://mirror.test/debian"), "")
     )

@@ -17,7 +17,7 @@ from .fetch import download_failed
 from .interrupt import Interrupt
 from .model import Plan, of_kind, render
 from .refresh import Progress
-from .root import PrivateRoot, messages
+from .root import PrivateRoot, messages, partial
 from .view import View
 
 #: Nobody answers a question, and no service is restarted behind the user's back.
@@ -66,7 +66,7 @@ def _commit(root: PrivateRoot, view: View, log: Path, interrupt: Interrupt) -> N
     manager = apt_pkg.PackageManager(view.depcache)
     progress = Progress(interrupt)
     acquire = apt_pkg.Acquire(progress)
-    (root.archives / "partial").mkdir(parents=True, exist_ok=True)
+    partial(root.archives)
     problem = ""
     try:
         manager.get_archives(acquire, root.sources(), apt_pkg.PackageRecords(view.cache))

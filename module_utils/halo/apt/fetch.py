@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pwd
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ from .errors import AptError, fail
 from .interrupt import Interrupt
 from .model import Fetch
 from .refresh import Progress
-from .root import PrivateRoot, messages
+from .root import PrivateRoot, give_to_apt, messages
 from .view import View
 from .wishes import Goal
 
@@ -114,7 +113,7 @@ def _fill(directory: Path, items: Sequence[Fetch], interrupt: Interrupt) -> None
     directory.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=directory))
     try:
-        _give_to_apt(partial)
+        give_to_apt(partial)
         _download(partial, items, interrupt)
         for item in items:
             os.chown(partial / item.filename, 0, 0)
@@ -128,14 +127,6 @@ def _fill(directory: Path, items: Sequence[Fetch], interrupt: Interrupt) -> None
         _remove_others(directory, {item.filename for item in items})
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def _give_to_apt(directory: Path) -> None:
-    user = apt_pkg.config.find("APT::Sandbox::User", "_apt")
-    try:
-        os.chown(directory, pwd.getpwnam(user).pw_uid, 0)
-    except KeyError:
-        return  # apt downloads as root then
 
 
 def _download(directory: Path, items: Sequence[Fetch], interrupt: Interrupt) -> None:

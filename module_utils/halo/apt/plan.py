@@ -22,7 +22,7 @@ from .model import Change, Fetch, OneOrigin, Permissions, Plan, Remedy
 from .origins import mixed_origins
 from .permit import refusals
 from .refresh import needed, refresh
-from .root import PrivateRoot, messages
+from .root import PrivateRoot, messages, partial
 from .solve import Solver, Target
 from .sources import Sources
 from .view import View
@@ -151,7 +151,7 @@ def _refresh(root: PrivateRoot, request: Request, interrupt: Interrupt) -> None:
     if not needed(root, request.refresh, request.cache_valid_s):
         return
     if request.execute:
-        (root.host_lists / "partial").mkdir(parents=True, exist_ok=True)
+        partial(root.host_lists)
         with locks.file(root.host_lists / "lock", request.lock_timeout_s):
             refresh(root, interrupt)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -104,8 +105,12 @@ def _findings(failed: Iterable[Any], failures: dict[str, str], problem: str) -> 
         "`apt-get update` shows the same"
     )
     reasons = {item.desc_uri: item.error_text or failures.get(item.desc_uri, "") for item in failed}
+    if not reasons:
+        # Older apt calls an item done although it refuses the archive; the message names it.
+        named = re.search(r"repository '([^']+)'", problem)
+        reasons = {named[1] if named else "apt": ""}
     findings = []
-    for uri, reason in (reasons or {"apt": ""}).items():
+    for uri, reason in reasons.items():
         evidence = "; ".join(filter(None, (reason.strip(), problem)))
         findings.append(Finding("APT.REFRESH_FAILED", "error", _archive(uri), evidence, remedy))
     return findings

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -94,7 +95,7 @@ class PrivateRoot:
     def link_lists(self) -> Path:
         """Return a private directory that holds the host's lists as hard links, for refreshing them there."""
         private = self.path / "lists"
-        (private / "partial").mkdir(parents=True)
+        partial(private)
         for entry in self.host_lists.glob("*_*"):
             if entry.is_file():
                 _link(entry, private / entry.name)
@@ -165,6 +166,7 @@ class PrivateRoot:
         for number, (path, data) in enumerate(self._keyrings.items()):
             copy = self.path / "keyrings" / f"{number}-{Path(path).name}"
             copy.parent.mkdir(exist_ok=True)
+            copy.parent.chmod(0o755)
             copy.write_bytes(data)
             copy.chmod(0o644)
             for source in (self.path / "sources.list", *(self.path / "sources.list.d").iterdir()):
@@ -227,6 +229,22 @@ def unreadable(error: BaseException, root: PrivateRoot | None = None) -> AptErro
     """Return the finding that apt cannot read its own configuration."""
     remedy = "correct the file and line that apt names; `apt-get check` shows the same"
     return fail("APT.CONFIG_UNREADABLE", "apt", messages(error, root), remedy)
+
+
+def partial(directory: Path) -> None:
+    """Make the directory in which apt's methods download below another, where it is missing."""
+    path = directory / "partial"
+    if not path.is_dir():
+        path.mkdir(parents=True, mode=0o700)
+        give_to_apt(path)
+
+
+def give_to_apt(directory: Path) -> None:
+    """Give a directory to the user that apt's methods run as; otherwise they run as root."""
+    user = apt_pkg.config.find("APT::Sandbox::User", "_apt")
+    # Without such a user apt downloads as root anyway; without being root there is no other user.
+    with suppress(KeyError, PermissionError):
+        os.chown(directory, pwd.getpwnam(user).pw_uid, 0)
 
 
 def _link(source: Path, target: Path) -> None:

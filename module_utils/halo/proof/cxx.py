@@ -169,7 +169,8 @@ def attempt(compiler: Path, library: Library, work: Path, root: Path = Path("/")
     ]
     if differing:
         raise RefutedError(_run_failed(subject, "; ".join(differing)))
-    loaded = ", ".join(str(Path(path).resolve()) for path in said["loaded"])
+    # One of them stands for all: they lie below the same directory.
+    loaded = next(Path(path).resolve() for path in said["loaded"] if _is_library(path, library))
     return (
         f"{compiler} compiled with {library.name} {_major(said)} and ran in a clean environment on {loaded}: "
         f"{', '.join(CXX_VALUES)}"
@@ -218,9 +219,13 @@ def _wrong_library(said: Mapping[str, Any], library: Library) -> list[str]:
     wanted = library.directory.resolve()
     loaded = [Path(path).resolve() for path in said["loaded"]]
     wrong += [f"loaded: found {path}, wanted one below {wanted}" for path in loaded if wanted not in path.parents]
-    if not any(Path(path).name.startswith(f"{library.name}.so") for path in said["loaded"]):
+    if not any(_is_library(path, library) for path in said["loaded"]):
         wrong.append(f"loaded: found no {library.name}.so, wanted one below {wanted}")
     return wrong
+
+
+def _is_library(path: str, library: Library) -> bool:
+    return Path(path).name.startswith(f"{library.name}.so")
 
 
 def _same(found: object, wanted: float) -> bool:

@@ -67,7 +67,8 @@ def gpu_findings(outcome: Outcome, gfx: str, require_gpu: bool) -> list[Finding]
     severity = "error" if require_gpu else "warning"
     names = [agent.name for agent in agents(outcome.stdout) if agent.kind == "GPU"]
     if not names:
-        said = " ".join(plain(f"{outcome.stdout}\n{outcome.stderr}").split()[:60]) or "nothing"
+        # What libkmod adds on standard error where there is no /proc/modules says nothing about the GPU.
+        said = " ".join(plain(outcome.stdout.strip() or outcome.stderr).split()[:60]) or "nothing"
         if agents(outcome.stdout):
             said = "lists no agent of type GPU"
         remedy = "lsmod | grep amdgpu; ls -l /dev/kfd /dev/dri/renderD*; in a container pass both devices to it"

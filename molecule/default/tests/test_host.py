@@ -87,7 +87,9 @@ def test_only_what_was_wished_for_is_marked_manual(host, expected):
     manual = set(host.check_output("apt-mark showmanual").split())
     assert {*expected["rocm"], f"clang-{expected['clang']}"} <= manual
     # Dependencies of the wished packages: automatic, so that they go when these go.
-    installed = host.check_output("dpkg-query -W -f '${Package} ${Status}\n' 'libhsa-runtime64*' 'libllvm*' 'libamd-comgr*'")
+    installed = host.check_output(
+        "dpkg-query -W -f '${Package} ${Status}\n' 'libhsa-runtime64*' 'libllvm*' 'libamd-comgr*'"
+    )
     dependencies = {line.split()[0] for line in installed.splitlines() if line.endswith(" installed")}
     assert dependencies, "the runtime libraries are there"
     assert not dependencies & manual

@@ -42,7 +42,9 @@ def test_system_mode_refuses_to_replace_what_nobody_permitted(host):
 
 
 def test_system_mode_replaces_when_it_is_told_to(host):
-    replaced = run("site.yml", f"--limit={HOST}", "-e", "halo_toolchain_mode=system", "-e", "toolchain_pin_replace=true")
+    replaced = run(
+        "site.yml", f"--limit={HOST}", "-e", "halo_toolchain_mode=system", "-e", "toolchain_pin_replace=true"
+    )
     assert replaced.rc == 0, replaced.output[-3000:]
     for name in PINNED:
         assert host.package(name).is_installed
