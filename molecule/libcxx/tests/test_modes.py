@@ -6,7 +6,7 @@ from tests.support.playbook import run
 
 HOST = "debian-13-libcxx"
 OTHERS = ("libc++-18-dev", "libc++1-18", "libc++abi-18-dev")
-PINNED = ("libc++-17-dev", "libc++1-17", "libc++abi-17-dev")
+PINNED = ("libc++-17-dev", "libc++1-17t64", "libc++abi-17-dev")
 
 PROGRAM = """
 cat > /tmp/v.cpp <<'END'
