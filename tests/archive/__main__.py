@@ -33,7 +33,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     builder.add_argument("--no-refresh", action="store_true", help="take Debian's lists as they were fetched last")
 
     serving = commands.add_parser("serve", parents=[common], help="serve by nginx in a container, and print the URL")
-    serving.add_argument("--network", default="podman", help="the podman network of the test hosts; default: %(default)s")
+    serving.add_argument("--network", default="podman", help="the test hosts' podman network; default: %(default)s")
     serving.add_argument("--loopback", action="store_true", help="by Python on 127.0.0.1, in the foreground, instead")
     serving.add_argument("--port", type=int, default=0, help="with --loopback; default: a free one")
 
@@ -56,7 +56,8 @@ def main() -> int:
         elif chosen.command == "stop":
             nginx.stop()
         elif not (chosen.out / "archive.json").exists():
-            raise ArchiveError(f"{chosen.out} holds no archive\nremedy: python -m tests.archive build --out {chosen.out}")
+            remedy = f"python -m tests.archive build --out {chosen.out}"
+            raise ArchiveError(f"{chosen.out} holds no archive\nremedy: {remedy}")
         elif chosen.loopback:
             with server.server(chosen.out.resolve(), port=chosen.port) as httpd:
                 print(f"http://127.0.0.1:{httpd.server_port}", flush=True)

@@ -8,7 +8,7 @@ from email.utils import formatdate
 from pathlib import Path
 
 from .keys import Gpg, Key, armoured, served
-from .publish import Archive, release_text, sign_release, write_packages
+from .publish import Archive, sign_release, write_packages
 
 HUGE = 5 * 1024 * 1024
 
@@ -41,7 +41,9 @@ def write_key_variants(broken: Path, keys: Mapping[str, Key], directory: Path) -
                 target.write_bytes(content(key, directory, keys["stranger"]))
 
 
-def write_index_variants(root: Path, broken: Path, archive: Archive, keys: Mapping[str, Key], gpg: Gpg, now: float) -> None:
+def write_index_variants(
+    root: Path, broken: Path, archive: Archive, keys: Mapping[str, Key], gpg: Gpg, now: float
+) -> None:
     """Write the broken indexes of one archive.
 
     Args:
@@ -53,7 +55,7 @@ def write_index_variants(root: Path, broken: Path, archive: Archive, keys: Mappi
         now: Seconds since the epoch.
     """
     key = keys[archive.key]
-    for suite, fields in archive.suites.items():
+    for suite in archive.suites:
         dists = Path(archive.path, "dists", suite)
         sound = root / "dists" / suite
         if not (sound / "InRelease").exists():
@@ -74,13 +76,15 @@ def write_index_variants(root: Path, broken: Path, archive: Archive, keys: Mappi
         for component in components:
             packages = sound / component / "binary-amd64" / "Packages"
             changed = re.sub(r"^(Version: .*)\d$", r"\1z", packages.read_text(encoding="utf-8"), flags=re.MULTILINE)
-            write_packages(broken / "index-tampered-packages" / dists / component / "binary-amd64" / "Packages", changed)
+            directory = broken / "index-tampered-packages" / dists / component / "binary-amd64"
+            write_packages(directory / "Packages", changed)
 
         # True and signed, at another time.
-        past = fields | {"Date": _date(now - 20 * DAY), "Valid-Until": _date(now - 10 * DAY)}
-        future = fields | {"Date": _date(now + 10 * DAY)}
-        for variant, dated in (("index-stale", past), ("index-future", future)):
-            sign_release(broken / variant / dists, release_text(root, suite, dated, components), key, gpg)
+        past = f"Date: {_date(now - 20 * DAY)}\nValid-Until: {_date(now - 10 * DAY)}"
+        future = f"Date: {_date(now + 10 * DAY)}"
+        for variant, dates in (("index-stale", past), ("index-future", future)):
+            dated = re.sub(rb"^Date: .*$", dates.encode(), text, count=1, flags=re.MULTILINE)
+            sign_release(broken / variant / dists, dated, key, gpg)
 
 
 def _date(seconds: float) -> str:

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from . import broken, server
@@ -83,7 +84,7 @@ def build(site: Site, parts: Sequence[str] = PARTS, *, refresh: bool = True) -> 
     Raises:
         ArchiveError: Something cannot be built; the message says what.
     """
-    for directory in (site.www, site.keys, site.cache, site.out / "debs"):
+    for directory in (site.www, site.keys, site.cache):
         directory.mkdir(parents=True, exist_ok=True)
     archives, specs = load_archives(HERE / "archives.yml")
     packages = load_packages(HERE / "packages", archives)
@@ -95,9 +96,10 @@ def build(site: Site, parts: Sequence[str] = PARTS, *, refresh: bool = True) -> 
     built: dict[str, str] = {}
     for part in parts:
         started = time.monotonic()
-        done = _build_amd(site, archives, packages, keys) if part == "amd" else _build_ubuntu(
-            site, part, archives["ubuntu"], packages, keys, refresh=refresh
-        )  # fmt: skip
+        if part == "amd":
+            done = _build_amd(site, archives, packages, keys)
+        else:
+            done = _build_ubuntu(site, part, archives["ubuntu"], packages, keys, refresh=refresh)
         built[part] = f"{'built' if done else 'up to date'} in {time.monotonic() - started:.1f} s"
     manifest = _manifest(site, archives, keys)
     (site.out / "archive.json").write_text(json.dumps(manifest, indent=1), encoding="utf-8")
@@ -141,7 +143,7 @@ def _build_ubuntu(
     for group in recipe["groups"]:
         real.update(apt.closure(group))
     suites = {suite: fields for suite, fields in archive.suites.items() if fields["Codename"] == codename}
-    mine = [package for package in packages if any(t.archive == "ubuntu" and t.suite in suites for t in package.targets)]
+    mine = [p for p in packages if any(t.archive == "ubuntu" and t.suite in suites for t in p.targets)]
     # The closure carries the versions, so a point release of Debian is another input and nothing else is.
     inputs = _digest(sorted(HERE.rglob("*.py")), sorted(HERE.rglob("*.yml")), {**real, "key": keys["ubuntu"].signer})
     record = site.out / f"{codename}.inputs"
@@ -170,19 +172,19 @@ def _pool(site: Site, archives: Mapping[str, Archive], packages: Sequence[Packag
         name: {suite: {component: Index() for component in components[name]} for suite in archive.suites}
         for name, archive in archives.items()
     }
-    debs = site.out / "debs"
-    compiler = Compiler(debs)
     real = [package for package in packages if package.index_only is None]
-    with ThreadPoolExecutor() as pool:
-        # Two packages of one name and version for two suites would have the same file: each has a directory.
-        def one(numbered: tuple[int, Package]) -> Path:
-            directory = debs / str(numbered[0])
-            directory.mkdir(exist_ok=True)
-            return build_deb(numbered[1], directory, compiler)
+    with TemporaryDirectory(prefix=".debs-", dir=site.out) as work, ThreadPoolExecutor() as pool:
+        compiler = Compiler(Path(work))
 
-        paths = dict(zip((id(package) for package in real), pool.map(one, enumerate(real)), strict=True))
-    for package in packages:
-        for target in package.targets:
+        def one(number: int) -> Path:
+            # Two packages of one name and version may differ by suite: each has a directory of its own.
+            directory = Path(work, str(number))
+            directory.mkdir()
+            return build_deb(real[number], directory, compiler)
+
+        debs = {id(package): deb for package, deb in zip(real, pool.map(one, range(len(real))), strict=True)}
+        placed: dict[Path, Package] = {}
+        for package, target in ((package, target) for package in packages for target in package.targets):
             if target.archive not in archives or target.suite not in suites[target.archive]:
                 continue
             archive, index = archives[target.archive], suites[target.archive][target.suite][target.component]
@@ -191,12 +193,12 @@ def _pool(site: Site, archives: Mapping[str, Archive], packages: Sequence[Packag
                 index.stanzas.append(stanza(package, path))
                 continue
             place = site.www / archive.path / path
-            if path in index.debs or (place.exists() and place.read_bytes() != paths[id(package)].read_bytes()):
-                raise ArchiveError(f"{archive.name}: two packages want to be {path}")
-            link(paths[id(package)], place)
-            index.debs.append(path)
-    shutil.rmtree(debs)
-    debs.mkdir()
+            if placed.setdefault(place, package) is not package:
+                raise ArchiveError(f"{archive.name}: two different packages want to be {path}")
+            if path not in index.debs:
+                place.unlink(missing_ok=True)
+                link(debs[id(package)], place)
+                index.debs.append(path)
     return suites
 
 
@@ -206,7 +208,7 @@ def _publish(
     root = site.www / archive.path
     for suite in suites:
         shutil.rmtree(root / "dists" / suite, ignore_errors=True)
-    database = site.cache / "checksums" / f"{archive.name}.db"
+    database = site.out / "checksums" / f"{archive.name}.db"
     database.parent.mkdir(parents=True, exist_ok=True)
     write_indexes(root, suites, database)
     for suite, components in suites.items():
@@ -221,10 +223,14 @@ def _manifest(site: Site, archives: Mapping[str, Archive], keys: Mapping[str, Ke
         for suite, fields in archive.suites.items()
         if (site.www / archive.path / "dists" / suite / "InRelease").exists()
     ]
-    variants = sorted({path.name for path in (site.out / "broken").iterdir()} | {rule.variant for rule in server.RULES}) if (
-        site.out / "broken"
-    ).exists() else []  # fmt: skip
-    return {"keys": {name: asdict(key) for name, key in keys.items()}, "archives": published, "variants": variants}
+    variants = {path.parent.name for path in (site.out / "broken").glob("*/*")} | {
+        rule.variant for rule in server.RULES
+    }
+    return {
+        "keys": {name: asdict(key) for name, key in keys.items()},
+        "archives": published,
+        "variants": sorted(variants),
+    }
 
 
 def _digest(*parts: Iterable[Path] | Mapping[str, str]) -> str:

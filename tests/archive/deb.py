@@ -27,7 +27,8 @@ def control_text(package: Package, installed_kib: int) -> str:
 
 def conffiles(package: Package) -> str:
     """Return the conffiles: all regular files below /etc, as debhelper does it."""
-    return "".join(f"{path}\n" for path, spec in package.files.items() if path.startswith("/etc/") and "symlink" not in spec)
+    paths = [path for path, spec in package.files.items() if "symlink" not in spec]
+    return "".join(f"{path}\n" for path in paths if path.startswith("/etc/"))
 
 
 def build(package: Package, directory: Path, compiler: Compiler) -> Path:

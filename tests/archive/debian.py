@@ -85,7 +85,7 @@ class AptRoot:
         self._apt("update", "--error-on=any")
 
     def closure(self, wishes: Iterable[str]) -> dict[str, str]:
-        """Return what installing packages on an empty system would install, as the .deb's file name to ``name=version``.
+        """Return what installing packages onto nothing would install, as the .deb's file name to ``name=version``.
 
         Raises:
             ArchiveError: They cannot be installed together.

@@ -133,7 +133,9 @@ def substitute(value: Any, variables: Mapping[str, Any], place: Place) -> Any:
         items = []
         for item in value:
             if isinstance(item, Mapping) and set(item) == {"foreach", "item"}:
-                items += [substitute(item["item"], variables | row, place) for row in rounds(item["foreach"], place)]
+                items += [
+                    substitute(item["item"], {**variables, **row}, place) for row in rounds(item["foreach"], place)
+                ]
             else:
                 items.append(substitute(item, variables, place))
         return items
@@ -141,10 +143,17 @@ def substitute(value: Any, variables: Mapping[str, Any], place: Place) -> Any:
 
 
 def rounds(foreach: object, place: Place) -> Iterator[dict[str, Any]]:
-    """Yield the variables of each round of a loop: every combination of the variables' values."""
+    """Yield the variables of each round of a loop: every combination of the variables' values.
+
+    A list within a list of values is joined to it, so that lists can be built of YAML's anchors.
+    """
     if not isinstance(foreach, Mapping) or not all(isinstance(values, list) and values for values in foreach.values()):
         raise place.at("foreach").error("must be a mapping of variables to lists that are not empty")
-    for combination in itertools.product(*foreach.values()):
+    flat = [
+        [each for item in values for each in (item if isinstance(item, list) else [item])]
+        for values in foreach.values()
+    ]
+    for combination in itertools.product(*flat):
         yield dict(zip(foreach, combination, strict=True))
 
 
@@ -220,7 +229,8 @@ def _expand(defaults: Mapping[str, Any], entry: object, variables: Mapping[str, 
     merged = {**defaults, **entry}
     _known(merged, _PACKAGE_KEYS, place)
     if isinstance(merged.get("files"), Mapping):
-        merged["files"] = {key: _included(spec, path, place.at("files").at(key)) for key, spec in merged["files"].items()}
+        here = place.at("files")
+        merged["files"] = {key: _included(spec, path, here.at(str(key))) for key, spec in merged["files"].items()}
     loop, own = merged.pop("foreach", None), merged.pop("vars", {})
     variables = {**variables, **substitute(own, variables, place.at("vars"))}
     for row in rounds(loop, place) if loop is not None else [{}]:
@@ -244,7 +254,7 @@ def _package(entry: Mapping[str, Any], place: Place) -> Package:
     if not _NAME.fullmatch(name):
         raise place.at("name").error(f"{name!r} is no package name (lower case, digits, + . -)")
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
-        raise place.at("version").error(f"{version!r} is no version; write it in quotes, as in \"7.2.4.70204-93\"")
+        raise place.at("version").error(f'{version!r} is no version; write it in quotes, as in "7.2.4.70204-93"')
     architecture = entry.get("architecture", "amd64")
     if architecture not in ("amd64", "all"):
         raise place.at("architecture").error(f"{architecture!r} is neither amd64 nor all")
@@ -315,7 +325,8 @@ def _files(value: object, place: Place) -> dict[str, dict[str, Any]]:
         _known(spec, _CONTENT_KINDS | {"mode"}, here)
         kinds = sorted(_CONTENT_KINDS & set(spec))
         if len(kinds) != 1:
-            raise here.error(f"needs exactly one of {', '.join(sorted(_CONTENT_KINDS))}, has {', '.join(kinds) or 'none'}")
+            known = ", ".join(sorted(_CONTENT_KINDS))
+            raise here.error(f"needs exactly one of {known}, has {', '.join(kinds) or 'none'}")
         files[path] = _file(kinds[0], spec, here)
     return files
 

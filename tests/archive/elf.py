@@ -64,7 +64,8 @@ def _library(spec: Mapping[str, Any], work: Path) -> Path:
     if used:
         # Called, so that the symbol has a relocation: the dynamic linker looks up nothing else.
         source += "".join(f"int {name}(void);\n" for name in used)
-        source += f"__attribute__((used)) static int uses(void) {{ return {' + '.join(f'{name}()' for name in used)}; }}\n"
+        calls = " + ".join(f"{name}()" for name in used)
+        source += f"__attribute__((used)) static int uses(void) {{ return {calls}; }}\n"
     options = [f"-Wl,-soname,{spec['soname']}"]
     if set(nodes) - {""}:
         (work / "versions").write_text(version_script(nodes), encoding="utf-8")
@@ -82,7 +83,16 @@ def _link(source: str, options: list[str], needs: Needs, runpath: str | None, wo
         options = [*options, f"-Wl,--enable-new-dtags,-rpath,{runpath}"]
     stubs = [_stub(soname, nodes, work) for soname, nodes in needs.items()]
     out = work / "out"
-    command = [*_CC, *options, "-o", out, work / "source.c", "-Wl,--no-as-needed", *stubs, "-Wl,--as-needed"]
+    command: list[str | Path] = [
+        *_CC,
+        *options,
+        "-o",
+        out,
+        work / "source.c",
+        "-Wl,--no-as-needed",
+        *stubs,
+        "-Wl,--as-needed",
+    ]
     run([*command, "-Wl,--allow-shlib-undefined"])
     return out
 

@@ -18,7 +18,7 @@ from .errors import run
 #: Keys older than this are made anew: the state "about to expire" must stay true.
 LIFETIME = timedelta(days=1)
 
-#: States of one key, the file ``keys/<name>/<state>.gpg`` for each: when it was last extended and for how long, in days.
+#: States of one key, each the file ``keys/<name>/<state>.gpg``: when it was extended last and for how long, in days.
 STATES = {"expired": (-40, 30), "expiring": (-5, 10), "current": (0, 730)}
 
 _ALGORITHM = "rsa3072"
@@ -150,8 +150,10 @@ def _fingerprints(gpg: Gpg) -> list[str]:
 def armoured(public: bytes) -> bytes:
     """Return a binary public key with ASCII armour, as ``gpg --armor --export`` writes it."""
     with gpg_home() as gpg:
-        return gpg("--enarmor", stdin=public).replace(b"PGP ARMORED FILE", b"PGP PUBLIC KEY BLOCK").replace(
-            b'Comment: Use "gpg --dearmor" for unpacking\n', b""
+        return (
+            gpg("--enarmor", stdin=public)
+            .replace(b"PGP ARMORED FILE", b"PGP PUBLIC KEY BLOCK")
+            .replace(b'Comment: Use "gpg --dearmor" for unpacking\n', b"")
         )
 
 

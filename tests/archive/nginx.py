@@ -19,7 +19,7 @@ _CUT_PORT = 8080
 _ROOT = "/srv/archive"
 
 _SUITE = "bookworm"
-_PACKAGES = ("nginx-light", "python3-minimal")
+_PACKAGES = ("nginx-light", "python3")
 
 
 def configuration() -> str:
@@ -100,31 +100,32 @@ def _machine_sources() -> list[str]:
         return []
 
 
-def start(out: Path, network: str) -> str:
+def start(out: Path, network: str, name: str = CONTAINER) -> str:
     """Start the container, in place of one that runs already, and return its URL.
 
     Args:
         out: What ``build --out`` was given.
         network: The podman network that the test hosts are in.
+        name: What to call the container.
 
     Raises:
         ArchiveError: The image cannot be built, or the container does not start.
     """
     (out / "nginx.conf").write_text(configuration(), encoding="utf-8")
-    stop()
+    stop(name)
     program = Path(__file__).with_name("server.py").resolve()
     mounts = [f"--volume={out.resolve()}:{_ROOT}:ro", f"--volume={program}:/srv/server.py:ro"]
-    script = f"python3 /srv/server.py {_ROOT} --port {_CUT_PORT} >/dev/null & exec nginx -c {_ROOT}/nginx.conf -g 'daemon off;'"
-    podman("run", "--detach", "--init", f"--name={CONTAINER}", f"--network={network}", *mounts, image(), "sh", "-c", script)
-    state = json.loads(podman("inspect", CONTAINER).stdout)[0]
+    helper = f"python3 /srv/server.py {_ROOT} --port {_CUT_PORT} >/dev/null"
+    script = f"{helper} & exec nginx -c {_ROOT}/nginx.conf -g 'daemon off;'"
+    options = ["--detach", "--init", f"--name={name}", f"--network={network}", *mounts]
+    podman("run", *options, image(), "sh", "-c", script)
+    state = json.loads(podman("inspect", name).stdout)[0]
     if not state["State"]["Running"]:
-        raise ArchiveError(f"nginx ended at once: {podman('logs', CONTAINER).stderr.decode()[-1000:]}")
+        raise ArchiveError(f"nginx ended at once: {podman('logs', name).stderr.decode()[-1000:]}")
     addresses = [network["IPAddress"] for network in state["NetworkSettings"]["Networks"].values()]
     return f"http://{addresses[0]}"
 
 
-def stop() -> None:
+def stop(name: str = CONTAINER) -> None:
     """Remove the container, when there is one."""
-    podman("rm", "--force", "--time=2", CONTAINER, check=False)
-
-
+    podman("rm", "--force", "--time=2", name, check=False)

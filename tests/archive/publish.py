@@ -77,7 +77,7 @@ def load_archives(path: Path) -> tuple[dict[str, Archive], dict[str, Any]]:
                 raise place.at("key").error(f"no key {values['key']}; there are {', '.join(data['keys'])}")
             common = values.get("release", {})
             suites = {
-                suite: {**common, "Suite": suite, "Codename": suite, **(own or {})} for suite, own in values["suites"].items()
+                suite: {**common, "Suite": suite, "Codename": suite, **own} for suite, own in values["suites"].items()
             }
             archives[values["name"]] = Archive(
                 values["name"], values["path"], values["key"], suites, values.get("flat_pool", False)

@@ -35,8 +35,8 @@ class Rule:
     Attributes:
         variant: The variant: the first part of the path below ``/broken/``.
         path: Expression for the rest of the path.
-        action: ``missing`` answers 404, ``page`` a login page with 200, ``slow`` sends :data:`SLOW_RATE`, ``cut`` ends the
-            connection after half of the body.
+        action: ``missing`` answers 404, ``page`` a login page with 200, ``slow`` sends :data:`SLOW_RATE`, ``cut`` ends
+            the connection after half of the body.
     """
 
     variant: str
@@ -98,7 +98,7 @@ class Handler(SimpleHTTPRequestHandler):
         else:
             super().do_GET()
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class names it so
         """Stay quiet: tests read what the server is asked by what the client reports."""
 
     def _plain(self, path: str) -> str:
