@@ -184,7 +184,7 @@ def _pool(site: Site, archives: Mapping[str, Archive], packages: Sequence[Packag
 
         debs = {id(package): deb for package, deb in zip(real, pool.map(one, range(len(real))), strict=True)}
         placed: dict[Path, Package] = {}
-        for package, target in ((package, target) for package in packages for target in package.targets):
+        for package, target in [(each, target) for each in packages for target in each.targets]:
             if target.archive not in archives or target.suite not in suites[target.archive]:
                 continue
             archive, index = archives[target.archive], suites[target.archive][target.suite][target.component]
