@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from .errors import ArchiveError, run
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-_INSTALLED = re.compile(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) .*\[(\w+)\]\)", re.MULTILINE)
+_URI = re.compile(r"^'\S+' (([^\s_]+)_([^\s_]+)_[^\s_]+\.deb) \d+ ", re.MULTILINE)
 
 
 def machine_mirrors() -> dict[str, str]:
@@ -45,7 +47,7 @@ class AptRoot:
     def __init__(self, directory: Path, release: str) -> None:
         self._directory = directory.resolve()
         self.archives = self._directory / "archives"
-        for path in ("lists/partial", "archives/partial", "etc"):
+        for path in ("lists/partial", "archives/partial", "nothing/partial", "etc", "solved"):
             (self._directory / path).mkdir(parents=True, exist_ok=True)
         (self._directory / "status").touch()
         mirrors = machine_mirrors()
@@ -60,10 +62,14 @@ class AptRoot:
             "Dir::State::extended_states": self._directory / "extended_states",
             "Dir::Cache": self._directory,
             "Dir::Cache::archives": self.archives,
+            # Images for containers switch both off, which makes every call read all lists again.
+            "Dir::Cache::pkgcache": self._directory / "pkgcache.bin",
+            "Dir::Cache::srcpkgcache": self._directory / "srcpkgcache.bin",
+            "Acquire::GzipIndexes": "false",
             "Dir::Etc::sourcelist": self._directory / "etc" / "sources.list",
-            "Dir::Etc::sourceparts": "-",
-            "Dir::Etc::preferences": "-",
-            "Dir::Etc::preferencesparts": "-",
+            "Dir::Etc::sourceparts": "/dev/null",
+            "Dir::Etc::preferences": "/dev/null",
+            "Dir::Etc::preferencesparts": "/dev/null",
             "APT::Architecture": "amd64",
             "APT::Architectures": "amd64",
             "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
@@ -84,17 +90,24 @@ class AptRoot:
         """
         self._apt("update", "--error-on=any")
 
-    def closure(self, wishes: Iterable[str]) -> dict[str, str]:
+    def closure(self, wishes: list[str]) -> dict[str, str]:
         """Return what installing packages onto nothing would install, as the .deb's file name to ``name=version``.
 
         Raises:
             ArchiveError: They cannot be installed together.
         """
-        said = self._apt("--simulate", "install", *wishes).stdout.decode()
-        return {
-            f"{name}_{version.replace(':', '%3a')}_{architecture}.deb": f"{name}={version}"
-            for name, version, architecture in _INSTALLED.findall(said)
-        }
+        digest = hashlib.sha256(json.dumps(wishes).encode())
+        for path in sorted((self._directory / "lists").glob("*InRelease")):
+            digest.update(path.read_bytes())
+        solved = self._directory / "solved" / f"{digest.hexdigest()}.json"
+        if not solved.exists():
+            # URIs are printed of what is not there yet: it must look where nothing is. --simulate would be far slower.
+            nothing = f"-oDir::Cache::archives={self._directory / 'nothing'}"
+            said = self._apt(nothing, "--print-uris", "install", *wishes).stdout.decode()
+            closure = {file: f"{name}={version.replace('%3a', ':')}" for file, name, version in _URI.findall(said)}
+            solved.write_text(json.dumps(closure), encoding="utf-8")
+        solution: dict[str, str] = json.loads(solved.read_text(encoding="utf-8"))
+        return solution
 
     def download(self, closure: Mapping[str, str]) -> None:
         """Download what is not in the cache yet, verified by apt against the signed lists.
