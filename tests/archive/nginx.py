@@ -25,7 +25,9 @@ _PACKAGES = ("nginx-light", "python3")
 def configuration() -> str:
     """Return nginx's configuration: the sound archive, and below ``/broken/`` the rules and files of each variant."""
     locations = "\n".join(_location(rule) for rule in RULES)
+    # As root, since what was built may lie in a directory of the builder's alone.
     return f"""\
+user root;
 worker_processes 1;
 error_log stderr warn;
 events {{ worker_connections 256; }}
