@@ -6,6 +6,9 @@ import hashlib
 import json
 import os
 import subprocess
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,6 +16,7 @@ from .errors import ArchiveError, run
 from .server import LOGIN_PAGE, RULES, SLOW_RATE, Rule
 
 CONTAINER = "halo-archive"
+STARTS_WITHIN_S = 60
 _CUT_PORT = 8080
 
 #: In the container: what was built, the configuration, and the stand-in for connections that are cut.
@@ -125,7 +129,28 @@ def start(out: Path, network: str, name: str = CONTAINER) -> str:
     if not state["State"]["Running"]:
         raise ArchiveError(f"nginx ended at once: {podman('logs', name).stderr.decode()[-1000:]}")
     addresses = [network["IPAddress"] for network in state["NetworkSettings"]["Networks"].values()]
-    return f"http://{addresses[0]}"
+    url = f"http://{addresses[0]}"
+    _wait(url, name)
+    return url
+
+
+def _wait(url: str, name: str) -> None:
+    """Wait for nginx and for what it asks about connections that are cut: 502 until that listens."""
+    deadline = time.monotonic() + STARTS_WITHIN_S
+    while True:
+        try:
+            urllib.request.urlopen(f"{url}/broken/cut/", timeout=5)  # noqa: S310  # a container's http
+            return
+        except urllib.error.HTTPError as error:
+            if error.code != 502:
+                return
+            last: OSError = error
+        except OSError as error:
+            last = error
+        if time.monotonic() > deadline:
+            logs = podman("logs", name, check=False).stderr.decode()[-500:]
+            raise ArchiveError(f"{url} does not answer within {STARTS_WITHIN_S} s: {last}\n{logs}")
+        time.sleep(0.2)
 
 
 def stop(name: str = CONTAINER) -> None:

@@ -18,7 +18,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 #: Bytes a second of what is slow.
-SLOW_RATE = 2048
+SLOW_RATE = 256
 
 LOGIN_PAGE = (
     "<!DOCTYPE html><html><head><title>Sign in to the network</title></head>"

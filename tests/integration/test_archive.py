@@ -5,14 +5,20 @@ The images are those of tests/images, or what HALO_TEST_IMAGE_DEBIAN_12 and _13 
 
 from __future__ import annotations
 
+import http.client
+import itertools
 import os
 import shutil
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -20,6 +26,7 @@ from tests.archive import nginx
 from tests.archive.build import Site, build
 from tests.archive.keys import Key, make
 from tests.archive.publish import load_archives
+from tests.archive.server import SLOW_RATE
 
 ROOT = Path(__file__).resolve().parents[2]
 NETWORK = os.environ.get("HALO_TEST_NETWORK", "podman")
@@ -69,6 +76,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     name = f"halo-archive-{uuid.uuid4().hex[:8]}"
     yield Served(nginx.start(site.out, NETWORK, name), site, make(specs, site.keys))
     nginx.stop(name)
+
+
+def shown(key: bytes) -> list[tuple[str, str, int]]:
+    """Return the primary keys that gpg reads: ``pub`` or ``sec``, fingerprint, when it expires."""
+    with TemporaryDirectory() as home:
+        command = ["gpg", "--homedir", home, "--batch", "--with-colons", "--show-keys"]
+        said = subprocess.run(command, input=key, capture_output=True, check=False).stdout.decode()
+    lines = [line.split(":") for line in said.splitlines()]
+    pairs = itertools.pairwise(lines)
+    return [(line[0], after[9], int(line[6] or 0)) for line, after in pairs if line[0] in ("pub", "sec")]
 
 
 class Host:
@@ -134,6 +151,47 @@ def test_sound_archives_are_accepted(served: Served, host: Host) -> None:
     for path, suite, key in ((LEGACY, "noble", "legacy"), (LEGACY, "jammy", "legacy"), (AMDROCM, "stable", "amdrocm")):
         host.configure(f"{served.url}/{path}", suite, served.keyring(key))
         assert host.update()[0] == 0
+
+
+def test_the_variants_of_a_key_are_what_they_are_called(served: Served) -> None:
+    def variant(name: str) -> bytes:
+        return (served.site.out / "broken" / name / "repo.radeon.com/rocm/rocm.gpg.key").read_bytes()
+
+    now, day = time.time(), 86400
+    key, stranger = served.keys["legacy"], served.keys["stranger"]
+    current = [("pub", key.fingerprint, key.expires)]
+    for name in ("key-armoured", "key-binary", "key-crlf", "key-huge"):
+        assert shown(variant(name)) == current, name
+    assert b"\r\n" in variant("key-crlf")
+    assert len(variant("key-huge")) > 5_000_000
+    assert [each[1] for each in shown(variant("key-several"))] == [stranger.fingerprint, key.fingerprint]
+    assert [each[1] for each in shown(variant("key-wrong"))] == [stranger.fingerprint]
+    ((_, expired, then),) = shown(variant("key-expired"))
+    ((_, expiring, soon),) = shown(variant("key-expiring"))
+    assert expired == expiring == key.fingerprint
+    assert now - 11 * day < then < now < soon < now + 5 * day < key.expires
+    assert shown(variant("key-secret"))[0][:2] == ("sec", key.fingerprint)
+    assert variant("key-empty") == b""
+    assert shown(variant("key-truncated")) != current
+    assert variant("key-concatenated").startswith(variant("key-binary") + b"-----BEGIN PGP PUBLIC KEY BLOCK-----")
+
+
+def test_nginx_does_what_files_cannot(served: Served) -> None:
+    def get(path: str) -> tuple[int, str, bytes]:
+        with urllib.request.urlopen(served.url + path, timeout=30) as response:  # noqa: S310  # a container's http
+            return response.status, response.headers["Content-Type"], response.read()
+
+    key = "/repo.radeon.com/rocm/rocm.gpg.key"
+    sound = get(key)[2]
+    assert get(f"/broken/key-login-page{key}")[:2] == (200, "text/html")
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        get(f"/broken/key-missing{key}")
+    with pytest.raises(http.client.IncompleteRead):
+        get(f"/broken/key-cut{key}")
+    started = time.monotonic()
+    assert get(f"/broken/key-slow{key}")[2] == sound
+    # Whatever the load: nginx waits between what it sends.
+    assert time.monotonic() - started > len(sound) / SLOW_RATE - 1.5
 
 
 @pytest.mark.parametrize(
