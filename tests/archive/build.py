@@ -208,9 +208,7 @@ def _publish(
     root = site.www / archive.path
     for suite in suites:
         shutil.rmtree(root / "dists" / suite, ignore_errors=True)
-    database = site.out / "checksums" / f"{archive.name}.db"
-    database.parent.mkdir(parents=True, exist_ok=True)
-    write_indexes(root, suites, database)
+    write_indexes(root, suites)
     for suite, components in suites.items():
         text = release_text(root, suite, archive.suites[suite], components)
         sign_release(root / "dists" / suite, text, keys[archive.key], gpg)

@@ -98,29 +98,26 @@ def link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def write_indexes(root: Path, suites: Mapping[str, Mapping[str, Index]], database: Path) -> None:
+def write_indexes(root: Path, suites: Mapping[str, Mapping[str, Index]]) -> None:
     """Write Packages and Packages.gz of all suites.
 
     Args:
         root: The archive's root directory.
         suites: Suite to component to what it lists.
-        database: apt-ftparchive's memory of checksums; its directory must exist.
 
     Raises:
         ArchiveError: apt-ftparchive refuses.
     """
     with TemporaryDirectory(prefix="indexes-") as work:
-        blocks = [f'Dir {{ ArchiveDir "{root}"; CacheDir "{database.parent}"; }};']
+        blocks = [f'Dir {{ ArchiveDir "{root}"; CacheDir "{work}"; }};']
+        # No BinCacheDB: it goes on describing a .deb that has been replaced by another of the same name.
         blocks.append('Default { Packages { Compress "."; }; };')
         for number, (suite, component, index) in enumerate(_each(suites)):
             listed = Path(work, str(number))
             listed.write_text("".join(f"{path}\n" for path in sorted(index.debs)), encoding="utf-8")
             _binary(root, suite, component).mkdir(parents=True, exist_ok=True)
             packages = f"dists/{suite}/{component}/binary-amd64/Packages"
-            blocks.append(
-                f'BinDirectory "{suite}/{component}" '
-                f'{{ FileList "{listed}"; Packages "{packages}"; BinCacheDB "{database.name}"; }};'
-            )
+            blocks.append(f'BinDirectory "{suite}/{component}" {{ FileList "{listed}"; Packages "{packages}"; }};')
         config = Path(work, "apt-ftparchive.conf")
         config.write_text("\n".join(blocks), encoding="utf-8")
         weak = [f"-oAPT::FTPArchive::{name}=false" for name in ("MD5", "SHA1", "SHA512")]
