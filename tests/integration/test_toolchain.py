@@ -155,7 +155,12 @@ def test_no_way_of_calling_the_compiler_warns_or_fails(host, arguments):
 
 def test_nothing_that_was_installed_was_touched(host):
     assert host.installed() == host.before
-    assert host.run(f"dpkg --verify libc++-{host.other}-dev libc++1-{host.other} clang-{host.major}") == ""
+    # Test hosts have no documentation: tests/images excludes it, and dpkg misses it.
+    touched = host.run(
+        f"dpkg --verify libc++-{host.other}-dev libc++1-{host.other} clang-{host.major}"
+        " | grep -v ' /usr/share/\\(doc\\|locale\\|man\\)/' || :"
+    )
+    assert touched == ""
 
 
 def test_a_second_run_changes_nothing(host):
