@@ -22,7 +22,9 @@ ARGUMENT_SPEC: dict[str, dict[str, Any]] = {
     "name": {"type": "str", "default": "auto"},
     "gfx": {"type": "str", "default": "auto"},
     "components": {"type": "list", "elements": "str", "default": ["runtime"]},
+    "mirror": {"type": "str", "default": ""},
     "allow_any_host": {"type": "bool", "default": False},
+    "allow_userspace_only": {"type": "bool", "default": False},
     "dir": {"type": "path", "required": True},
     "host": {"type": "dict", "required": True},
     "gpus": {"type": "list", "elements": "dict", "default": []},
@@ -56,6 +58,12 @@ class ActionModule(ActionBase):
         stacks, found = stack_file.load_all(Path(args["dir"]), args["name"])
         if findings.errors(found):
             return None, found
-        request = stack.Request(args["name"], args["gfx"], tuple(args["components"]))
+        request = stack.Request(
+            stack=args["name"],
+            gfx=args["gfx"],
+            components=tuple(args["components"]),
+            mirror=args["mirror"],
+            userspace_only=args["allow_userspace_only"],
+        )
         chosen, more = stack.resolve(stacks, args["host"], args["gpus"], request)
         return chosen, [*found, *more]

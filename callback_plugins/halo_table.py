@@ -77,11 +77,13 @@ class CallbackModule(CallbackBase):
         self._run = table.Run()
         self._about: dict[str, Any] = {}
         self._play = ""
+        self._staged = False
 
     def v2_playbook_on_start(self, playbook: Any) -> None:
         """Learn all stages beforehand, so that those that a failure keeps from running show as not reached."""
         plays = playbook.get_plays()
-        self._run = table.Run(role.get_name() for play in plays for role in play.get_roles() if not role.from_include)
+        stages = [role.get_name() for play in plays for role in play.get_roles() if not role.from_include]
+        self._run, self._staged = table.Run(stages), bool(stages)
         self._about = {"playbook": Path(playbook._file_name).name, "started": _now()}
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
@@ -110,6 +112,8 @@ class CallbackModule(CallbackBase):
             if not (stats.failures.get(host) or stats.dark.get(host)):
                 self._run.forgive(host)
         report = self._run.report(**self._about, finished=_now())
+        if not self._staged and not report["hosts"]:
+            return  # a playbook without roles that has nothing to say, such as the one that makes the test hosts
         width = shutil.get_terminal_size((100, 24)).columns
         self._display.banner("HALO")
         self._display.display(table.render(report, width, _paint))

@@ -20,17 +20,13 @@ attributes:
 options:
   wishes:
     description: What is wanted.
-    type: list
-    elements: dict
-    default: []
+    <<: &dicts {type: list, elements: dict, default: []}
     suboptions:
       name:
-        description: A binary package of the native architecture; with O(wishes[].state=absent) a glob as well.
-        type: str
-        required: true
+        {description: "A binary package of the native architecture; with O(wishes[].state=absent) a glob as well.",
+         type: str, required: true}
       version:
-        description: A prefix V(1:17.*), an exact version, or relations V(>= 5.7, << 6). Any version when left out.
-        type: str
+        {description: "A prefix V(1:17.*), an exact version, or V(>= 5.7, << 6). Any when left out.", type: str}
       origin: {description: The Release file's Origin that it must come from. Any when left out., type: str}
       state:
         description:
@@ -43,63 +39,67 @@ options:
       dest: {description: "The directory for O(wishes[].state=fetched).", type: path}
       role: {description: Who wishes it., type: str}
   pins:
-    description: The pins as they will be, as module C(apt_pin) takes them. The plan sees them before they are written.
-    type: list
-    elements: dict
-    default: []
+    {description: "The pins as they will be, as C(apt_pin) takes them. The plan sees them before they are written.",
+     type: list, elements: dict, default: []}
+  sources:
+    description: Sources as they will be, with their keys. The plan sees them before they are on the host.
+    <<: *dicts
+    suboptions:
+      file: {description: The name of a file in C(/etc/apt/sources.list.d)., type: str, required: true}
+      text: {description: What stands in it., type: str, required: true}
+      key: {description: The options of module C(apt_keyring)., type: dict, required: true}
+      environment: {description: Variables for fetching the key., type: dict, default: {}}
+  conflicts:
+    description: Channels whose packages, given as O(conflicts[].packages), may only be there when wished absent.
+    <<: *dicts
+    suboptions:
+      channel: {description: What they belong to., type: str, required: true}
+      packages: {description: Names or globs of packages., type: list, elements: str, required: true}
+      spare: {description: Names or globs of those that may be there., type: list, elements: str, default: []}
+      remedy: {description: What to do about them., type: str, required: true}
+  metas:
+    description: Packages with the code for every GPU, O(metas[].instead) the one for a single GPU; refused.
+    <<: *dicts
+    suboptions:
+      name: {description: The package., type: str, required: true}
+      instead: {description: The one to wish for., type: str, required: true}
   one_origin:
     description: Sets of packages of which each must come from one origin, dependencies included.
-    type: list
-    elements: dict
-    default: []
+    <<: *dicts
     suboptions:
       origin: {description: The Release file's Origin., type: str, required: true}
       packages: {description: Names or globs of packages., type: list, elements: str, required: true}
   permit_upgrade:
-    description: Names or globs of packages nobody wished for that may move to another release's or origin's version.
-    type: list
-    elements: str
-    default: []
+    {description: "Names or globs of packages nobody wished for that may move to another release or origin.",
+     type: list, elements: str, default: []}
   permit_downgrade: {description: Names or globs that may be downgraded., type: list, elements: str, default: []}
   permit_remove:
-    description: Names or globs of packages that may be removed. Essential ones by their exact name alone.
-    type: list
-    elements: str
-    default: []
+    {description: "Names or globs of packages that may be removed. Essential ones by their exact name alone.",
+     type: list, elements: str, default: []}
   permit_change_held:
-    description: Names or globs of packages on hold that may change. The hold is kept at the new version.
-    type: list
-    elements: str
-    default: []
+    {description: "Names or globs of packages on hold that may change. The hold is kept at the new version.",
+     type: list, elements: str, default: []}
   remedies:
     description: What a role advises when one of these changes is refused, instead of the permission by name.
-    type: list
-    elements: dict
-    default: []
+    <<: *dicts
     suboptions:
       permission:
-        description: The permission that is missing.
-        type: str
-        choices: [upgrade, downgrade, remove, change_held]
-        required: true
+        {description: The permission that is missing., type: str, required: true,
+         choices: [upgrade, downgrade, remove, change_held]}
       packages: {description: Names or globs of packages., type: list, elements: str, required: true}
       text: {description: What to do., type: str, required: true}
   execute:
-    description: Execute the plan. Otherwise nothing on the host changes, its lists included.
-    type: bool
-    default: false
+    {description: "Execute the plan. Otherwise nothing on the host changes, its lists included.",
+     type: bool, default: false}
   refresh:
-    description: When to refresh the lists. V(auto) does so when one is missing or O(cache_valid_time) is over.
-    type: str
-    choices: [auto, always, never]
-    default: auto
+    {description: "When to refresh the lists. V(auto) does so when one is missing or O(cache_valid_time) is over.",
+     type: str, choices: [auto, always, never], default: auto}
   cache_valid_time: {description: Seconds that lists stay fresh; V(0) for however long., type: int, default: 3600}
   recommends: {description: Install recommended packages too., type: bool, default: false}
   log: {description: The file that dpkg's output is appended to., type: path, default: /var/log/halo/apt.log}
   lock_timeout: {description: Seconds to wait for apt's and dpkg's locks., type: int, default: 60}
   root: {description: The host's root directory. Only V(/) can be executed on., type: path, default: /}
-author:
-  - halo-provision contributors (@halo-provision)
+author: halo-provision contributors (@halo-provision)
 """
 
 EXAMPLES = r"""

@@ -20,7 +20,9 @@ attributes:
   platform: {platforms: debian}
 options:
   name:
-    description: Name of a stack. V(auto) takes the newest whose package names are verified for the host's OS release.
+    description:
+      - Name of a stack. V(auto) takes the newest ROCm whose package names are verified for the host's OS release,
+        but none that AMD supports there for other GPUs than Ryzen APUs only, while there is another.
     type: str
     default: auto
   gfx:
@@ -32,8 +34,18 @@ options:
     type: list
     elements: str
     default: [runtime]
+  mirror:
+    description:
+      - URL below which every archive of a stack lies at C(HOST/PATH), keys included.
+      - Empty for the archives themselves.
+    type: str
+    default: ""
   allow_any_host:
     description: Go on although the machine is no Ryzen AI Max.
+    type: bool
+    default: false
+  allow_userspace_only:
+    description: Go on although AMD does not support the machine's APU on its OS release, to build or in a container.
     type: bool
     default: false
   dir:

@@ -74,6 +74,8 @@ CATALOGUE: dict[str, str] = {
     "STACK.CHOSEN": "Which stack was chosen and why.",
     "STACK.OS_UNSUPPORTED": "The stack has no entry for this host's OS release.",
     "STACK.GFX_UNSUPPORTED": "The stack's compiler or kernels do not know this gfx target.",
+    "STACK.APU_UNSUPPORTED": "AMD does not support its Ryzen APUs on this OS release with this ROCm.",
+    "STACK.MIRROR_INVALID": "The mirror for the stack's URLs cannot be used.",
     "STACK.COMPONENT_UNKNOWN": "The stack has no component of this name for the host's OS release.",
     "STACK.UNVERIFIED": "The stack holds facts for this host that nobody has verified yet.",
     # the host
@@ -86,6 +88,7 @@ CATALOGUE: dict[str, str] = {
     "APT.PYTHON_ABSENT": "python3-apt is missing, without which nothing can be planned.",
     "APT.CONFIG_UNREADABLE": "apt's configuration, sources or preferences cannot be read.",
     "APT.REFRESH_FAILED": "An archive does not answer, or what it answers cannot be trusted.",
+    "APT.PIN_IDLE": "A pin prefers an archive that is not among the host's sources.",
     "APT.STATUS_UNREADABLE": "dpkg's status or apt's lists cannot be read.",
     "APT.DPKG_INTERRUPTED": "dpkg was interrupted and must finish before anything else.",
     "APT.WISH_INVALID": "A wish cannot be understood: its name, version bound, state or destination.",
@@ -104,6 +107,20 @@ CATALOGUE: dict[str, str] = {
     "APT.DOWNLOAD_FAILED": "A package of the plan could not be downloaded or verified.",
     "APT.EXECUTE_FAILED": "dpkg failed while it executed the plan.",
     "APT.RESULT_DIFFERS": "After execution the host is not what the plan said.",
+    # keyrings
+    "KEY.INVALID": "A wish for a keyring cannot be understood: its path, fingerprints or sources.",
+    "KEY.PATH_UNUSABLE": "The keyring cannot be read or written where it belongs.",
+    "KEY.SOURCE_FAILED": "A source of keys does not answer, or does not have the file.",
+    "KEY.SOURCE_UNREADABLE": "What a source of keys gives is no usable public key.",
+    "KEY.WRONG_FINGERPRINT": "A source gives another key than the one that is wanted.",
+    "KEY.FOREIGN": "A source gives further keys, which are left out.",
+    "KEY.EXPIRED": "The wanted key has expired, and no source has one that has not.",
+    "KEY.EXPIRING": "The wanted key expires soon, and no source has one that expires later.",
+    "KEY.REVOKED": "The wanted key revokes itself.",
+    "KEY.INSTALLED": "A key came onto the host that was not there.",
+    "KEY.REFRESHED": "A key on the host was replaced by the same key with another expiry.",
+    "KEY.NORMALISED": "The keyring on the host was put into the form that apt reads, with the wanted keys alone.",
+    "KEY.CLOCK": "The host's clock is before the creation of a key.",
     # toolchain
     "TOOLCHAIN.REQUEST_INVALID": "The name, the major version or the prefix of a toolchain cannot be used.",
     "TOOLCHAIN.DEB_UNREADABLE": "A downloaded .deb is missing, damaged or not the one that was planned.",
@@ -113,6 +130,8 @@ CATALOGUE: dict[str, str] = {
     "PIN.FOREIGN_FILE": "The preferences file to be written was not made by this project.",
     # rocm
     "ROCM.MIXED_ORIGIN": "Packages of the ROCm set come from different origins.",
+    "ROCM.CHANNELS_MIXED": "ROCm of another channel is installed, beside which the stack's cannot be.",
+    "ROCM.ALL_GPUS": "A package is wished for that brings the code for every GPU there is.",
     # proofs
     "PROOF.NOT_PROVISIONED": "The host was not provisioned yet, so there is nothing to prove.",
     "PROOF.COMPILER_ABSENT": "The compiler that the stack pins is not on the host.",

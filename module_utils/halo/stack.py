@@ -11,10 +11,17 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from . import stack_fill
 from .findings import Finding, errors
 from .gpu import GFX_NAME, HALO_GFX
 
 AUTO = "auto"
+
+#: Which of two stacks of one release is the better one, the last of all: the vendor's before a distribution's.
+CHANNELS = ("distro", "legacy", "amdrocm")
+
+#: The same for what AMD says of Ryzen APUs; an entry without a word is no entry of AMD's.
+_APU = ("userspace", "unstated", "supported")
 
 Stack = Mapping[str, Any]
 Entry = Mapping[str, Any]
@@ -28,11 +35,15 @@ class Request:
         stack: Name of a stack, or ``auto``.
         gfx: Target to compile for, or ``auto``.
         components: Which of the stack's components are to be installed.
+        mirror: URL below which every archive of a stack lies at ``HOST/PATH``; empty for the archives themselves.
+        userspace_only: The user's word that this is no host of an APU, or that its GPU need not work.
     """
 
     stack: str = AUTO
     gfx: str = AUTO
     components: tuple[str, ...] = ("runtime",)
+    mirror: str = ""
+    userspace_only: bool = False
 
 
 def resolve(
@@ -58,6 +69,8 @@ def resolve(
     findings += about_gfx
     if gfx:
         findings += _gfx(stacks, stack, entry, gfx, request.components)
+    findings += _apu(stacks, stack, entry, host, gpus, request.userspace_only)
+    findings += stack_fill.mirror_findings(request.mirror)
     unverified = _unverified(entry)
     if unverified:
         findings.append(
@@ -79,7 +92,9 @@ def resolve(
         "os": {key: system[key] for key in ("id", "version", "codename", "pretty")},
         "gfx": gfx,
         "gfx_source": source,
-        "rocm": entry["rocm"],
+        "apu": entry.get("apu"),
+        "rocm": stack_fill.rocm(entry["rocm"], gfx, stacks),
+        "archive": stack_fill.archive(entry.get("archive"), request.mirror),
         "toolchain": entry["toolchain"],
         "kernel": stack.get("kernel", []),
         "unverified": unverified,
@@ -96,16 +111,24 @@ def choose(
     Args:
         stacks: The stacks there are.
         system: ``os`` of the host's facts.
-        name: Name of a stack; ``auto`` takes the newest whose package names are verified for the OS release.
+        name: Name of a stack. ``auto`` takes, among those whose package names are verified for the OS release, one of
+            those of which AMD says most for Ryzen APUs there, and of these the newest ROCm; at equal releases the
+            order of :data:`CHANNELS` decides, then the stack's date.
     """
     here = system["pretty"] or f"{system['id']} {system['version']}".strip() or "unknown"
     fitting = [(stack, entry) for stack in stacks for entry in stack["os"] if _is(entry, system)]
     if name == AUTO:
         verified = [(stack, entry) for stack, entry in fitting if entry["names_verified"]]
         if verified:
-            stack, entry = max(verified, key=lambda pair: (pair[0]["date"], pair[0]["name"]))
-            return stack, entry, f"newest stack whose package names are verified for {label(entry)}", []
-        remedy = f"-e halo_stack={fitting[-1][0]['name']} to use what nobody has verified" if fitting else _move(stacks)
+            stack, entry = max(verified, key=lambda pair: _rank(*pair))
+            reason = f"newest stack whose package names are verified for {label(entry)}"
+            better = [other for other, one in verified if _release(one) > _release(entry)]
+            if better:
+                newer = ", ".join(sorted(other["name"] for other in better))
+                reason += f"; not {newer}, which AMD supports there for other GPUs only"
+            return stack, entry, reason, []
+        best = max(fitting, key=lambda pair: (-len(_unverified(pair[1])), _rank(*pair)), default=None)
+        remedy = f"-e halo_stack={best[0]['name']} to use what nobody has verified" if best else _move(stacks)
         evidence = "its entries are not verified for" if fitting else "none has an entry for"
         return None, None, "", [Finding("STACK.OS_UNSUPPORTED", "error", AUTO, f"{evidence} {here}", remedy)]
 
@@ -168,6 +191,15 @@ def label(entry: Entry) -> str:
     return f"{entry['id'].capitalize()} {entry['version']}"
 
 
+def _rank(stack: Stack, entry: Entry) -> tuple[int, tuple[int, ...], int, str, str]:
+    apu = _APU.index(entry.get("apu", "supported"))
+    return apu, _release(entry), CHANNELS.index(stack["channel"]), stack["date"], stack["name"]
+
+
+def _release(entry: Entry) -> tuple[int, ...]:
+    return tuple(int(part) for part in entry["rocm"]["release"].split("."))
+
+
 def _is(entry: Entry, system: Mapping[str, str]) -> bool:
     return bool(entry["id"] == system["id"] and entry["version"] == system["version"])
 
@@ -217,6 +249,31 @@ def _gfx(stacks: Sequence[Stack], stack: Stack, entry: Entry, gfx: str, componen
         evidence = f"its libraries hold kernels for {', '.join(kernels)}; calls into them fail on {gfx}"
         findings.append(_unsupported("warning", gfx, here, evidence, "use the libraries of a newer stack on this GPU"))
     return findings
+
+
+def _apu(
+    stacks: Sequence[Stack],
+    stack: Stack,
+    entry: Entry,
+    host: Mapping[str, Any],
+    gpus: Sequence[Mapping[str, Any]],
+    userspace_only: bool,
+) -> list[Finding]:
+    if entry.get("apu", "supported") == "supported":
+        return []
+    halo = host["halo_cpu"] or HALO_GFX in [gpu["gfx"] for gpu in gpus]
+    if gpus and not halo:
+        return []  # another GPU, for which AMD does support it
+    places = [one for other in stacks for one in other["os"] if one.get("apu") == "supported"]
+    known = " or ".join(sorted({label(one) for one in places})) or "a release that AMD names"
+    said = "supports it for other GPUs only" if entry["apu"] == "userspace" else "says nothing about them there"
+    evidence = (
+        f"{stack['name']} on {label(entry)}: AMD {said}; what works is what needs no driver of this host: building, "
+        f"and containers on a host with {known}"
+    )
+    stops = halo and not userspace_only
+    remedy = f"install {known}" + (", or -e halo_allow_userspace_only=true to go on without its GPU" if stops else "")
+    return [Finding("STACK.APU_UNSUPPORTED", "error" if stops else "warning", "Ryzen APUs", evidence, remedy)]
 
 
 def _unsupported(severity: str, gfx: str, here: str, evidence: str, remedy: str) -> Finding:

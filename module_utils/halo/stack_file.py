@@ -20,6 +20,11 @@ from .stack import AUTO, label
 
 Path_ = Sequence["str | int"]
 
+#: What stacks share: key -> the directory, beside the stack or else in stacks/, of the files that names stand for.
+PARTS = {"kernel": "kernels", "toolchain": "toolchains"}
+
+_SHIPPED = Path(__file__).resolve().parents[2] / "stacks"
+
 #: A mistake often breaks many rules; more than this many findings for one file hide the first.
 MOST = 10
 
@@ -56,19 +61,15 @@ def load(path: Path) -> tuple[dict[str, Any] | None, list[Finding]]:
         The stack, or ``None`` and ``STACK.INVALID`` findings whose subject is ``FILE:LINE`` or ``FILE``.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        return None, [_invalid(str(path), error.strerror or str(error), "check the file's name and permissions")]
-    except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
-        return None, [_invalid(f"{path}:{line}", "this is no UTF-8", "save the file as UTF-8")]
-    try:
-        loader = _Loader(text)
-        tree = loader.get_single_node()  # kept for the line numbers
-        stack = loader.construct_document(tree) if tree else None
+        tree = _compose(path)
+        if isinstance(tree, yaml.MappingNode):
+            _splice(tree, path)
+        stack = _Loader("").construct_document(tree) if tree else None
+    except _UnreadableError as error:
+        return None, [error.finding]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        where = f"{mark.name}:{mark.line + 1}" if mark else str(path)
         return None, [_invalid(where, f"no valid YAML: {error.problem}", "correct this line")]
     except (yaml.YAMLError, ValueError) as error:
         return None, [_invalid(str(path), f"no valid YAML: {error}", "correct the file")]
@@ -82,7 +83,7 @@ def load(path: Path) -> tuple[dict[str, Any] | None, list[Finding]]:
     except RecursionError:  # an alias that holds itself
         return None, [_too_deep(path)]
     findings = [
-        _invalid(f"{path}:{_line(tree, where)}", f"{_dotted(where)}: {problem}", "see docs/stacks.md, then correct it")
+        _invalid(_place(tree, where), f"{_dotted(where)}: {problem}", "see docs/stacks.md, then correct it")
         for where, problem in problems
     ]
     return (None, findings) if findings else (stack, [])
@@ -110,9 +111,57 @@ def load_all(directory: Path, wanted: str = AUTO) -> tuple[list[dict[str, Any]],
 
 def schema() -> dict[str, Any]:
     """Return the schema that every stack must satisfy."""
-    path = Path(__file__).resolve().parents[2] / "stacks" / "schema.json"
-    loaded: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    loaded: dict[str, Any] = json.loads((_SHIPPED / "schema.json").read_text(encoding="utf-8"))
     return loaded
+
+
+class _UnreadableError(Exception):
+    """A file, or a part that a file names, cannot be read."""
+
+    def __init__(self, subject: str, evidence: str, remedy: str) -> None:
+        super().__init__(evidence)
+        self.finding = _invalid(subject, evidence, remedy)
+
+
+def _compose(path: Path) -> yaml.Node | None:
+    """Return the tree of a YAML file, in which every node knows its file and line."""
+    try:
+        loader = _Loader(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        evidence = error.strerror or str(error)
+        raise _UnreadableError(str(path), evidence, "check the file's name and permissions") from error
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise _UnreadableError(f"{path}:{line}", "this is no UTF-8", "save the file as UTF-8") from error
+    loader.name = str(path)
+    node: yaml.Node | None = loader.get_single_node()
+    return node
+
+
+def _splice(tree: yaml.MappingNode, path: Path) -> None:
+    """Put in what the names of shared parts stand for."""
+    mappings = [tree]
+    for key, value in tree.value:
+        if key.value == "os" and isinstance(value, yaml.SequenceNode):
+            mappings += [entry for entry in value.value if isinstance(entry, yaml.MappingNode)]
+    for mapping in mappings:
+        for index, (key, value) in enumerate(mapping.value):
+            if isinstance(value, yaml.ScalarNode) and value.value and key.value in [*PARTS]:
+                mapping.value[index] = (key, _part(key.value, value, path))
+
+
+def _part(key: str, name: yaml.ScalarNode, path: Path) -> yaml.Node:
+    known = {
+        file.stem: file
+        for top in (_SHIPPED, path.resolve().parent)
+        for file in sorted((top / PARTS[key]).glob("*.yml"))
+    }
+    node = _compose(known[name.value]) if name.value in known else None
+    if node is None:
+        subject = f"{path}:{name.start_mark.line + 1}"
+        evidence = f"{key}: there is no {PARTS[key]}/{name.value}.yml, or it is empty{_like(name.value, list(known))}"
+        raise _UnreadableError(subject, evidence, f"name one of {', '.join(sorted(known))}")
+    return node
 
 
 def _problems(stack: dict[str, Any], path: Path) -> list[tuple[Path_, str]]:
@@ -178,21 +227,21 @@ def _dotted(path: Path_) -> str:
     return text.lstrip(".") or "the file"
 
 
-def _line(node: Any, path: Path_) -> int:
-    """Return the line on which the value at a path begins, or the innermost mapping or list on the way to it."""
-    line = 1
+def _place(node: Any, path: Path_) -> str:
+    """Return ``FILE:LINE`` where the value at a path begins, or the innermost mapping or list on the way to it."""
+    mark = node.start_mark
     for part in path:
         if isinstance(node, yaml.MappingNode):
             pairs = [(key, value) for key, value in node.value if key.value == str(part)]
             if not pairs:
                 break
-            line, node = pairs[0][0].start_mark.line + 1, pairs[0][1]
+            mark, node = pairs[0][0].start_mark, pairs[0][1]
         elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
             node = node.value[part]
-            line = node.start_mark.line + 1
+            mark = node.start_mark
         else:
             break
-    return line
+    return f"{mark.name}:{mark.line + 1}"
 
 
 def _too_deep(path: Path) -> Finding:

@@ -42,13 +42,16 @@ class Stage:
     def verdict(self, stopped: bool) -> str:
         """Return the stage's verdict.
 
-        What really ran says more than what check mode foretold, unless check mode stopped the run.
+        What really ran says more than what check mode foretold, unless check mode stopped the run. A task that was
+        skipped did not run.
 
         Args:
             stopped: Whether something stopped this host, so that a stage without tasks was not reached.
         """
         worst = [verdict for verdict in VERDICTS[:3] if verdict in self.verdicts | self.checked]
-        told = worst or [verdict for verdict in VERDICTS if verdict in (self.verdicts or self.checked)]
+        told = worst or [
+            verdict for verdict in VERDICTS if verdict in (self.verdicts - {"skipped"} or self.checked or self.verdicts)
+        ]
         return told[0] if told else ("not reached" if stopped else "skipped")
 
     def unsaid(self) -> list[str]:

@@ -89,7 +89,7 @@ END
 # Brings what containers need, and the images; their names are then in HALO_TEST_IMAGE_*.
 test_hosts() {
     need podman=podman /usr/lib/podman/netavark=netavark iptables=iptables nft=nftables ssh=openssh-client \
-        mmdebstrap=mmdebstrap /usr/share/keyrings/debian-archive-keyring.gpg=debian-archive-keyring
+        mmdebstrap=mmdebstrap apt-ftparchive=apt-utils /usr/share/keyrings/debian-archive-keyring.gpg=debian-archive-keyring
     rootful_podman
     # Without lists apt does not say which mirror it uses for what.
     ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1 || apt_get update || say "apt-get update fails; see $state/apt.log"

@@ -15,19 +15,24 @@ PLAY = """
   gather_facts: false
   vars_files: [VARS]
   vars:
-    apt_transaction_roles: [demo_one, demo_two]
+    apt_transaction_roles: [demo_archive, demo_one, demo_two]
+    apt_transaction_sources_of: {demo_two: [demo_archive]}
     ansible_python_interpreter: "{{ ansible_playbook_python }}"
   roles:
+    - {role: demo_archive, tags: [demo_archive]}
     - {role: demo_one, tags: [demo_one]}
     - {role: demo_two, tags: [demo_two]}
   tasks:
     - ansible.builtin.copy:
         dest: OUT
-        content: "{{ {'wishes': _apt_transaction_wishes, 'permits': _apt_transaction_permits} | to_json }}"
+        content: "{{ {'wishes': _apt_transaction_wishes, 'permits': _apt_transaction_permits,
+                    'joined': _apt_transaction_joined} | to_json }}"
       tags: [always]
 """.replace("VARS", str(ROOT / "roles/apt_transaction/vars/main.yml"))
 
+SOURCE = {"file": "demo.sources", "text": "Types: deb\\n", "key": {"path": "/etc/apt/keyrings/demo.gpg"}}
 DEFAULTS = {
+    "demo_archive": {"sources": [SOURCE], "pins": [{"file": "demo", "packages": ["two"]}]},
     "demo_one": {"wishes": [{"name": "one", "version": "1*"}], "permit": {"remove": ["one-*"]}},
     "demo_two": {"wishes": [{"name": "two"}, {"name": "three", "state": "absent"}]},
 }
@@ -37,15 +42,18 @@ TWO = [{"name": "two", "role": "demo_two"}, {"name": "three", "state": "absent",
 
 @pytest.mark.skipif(not shutil.which("ansible-playbook"), reason="needs ansible-playbook on PATH")
 @pytest.mark.parametrize(
-    ("arguments", "wishes"),
+    ("arguments", "wishes", "sources"),
     [
-        ([], ONE + TWO),
-        (["--tags", "demo_two"], TWO),
-        (["--tags", "apt_transaction"], ONE + TWO),
-        (["--skip-tags", "demo_two"], ONE),
+        ([], ONE + TWO, [SOURCE]),
+        # Its packages come from the archive of another role, whose wishes would not count.
+        (["--tags", "demo_two"], TWO, [SOURCE]),
+        (["--tags", "demo_one"], ONE, []),
+        (["--tags", "apt_transaction"], ONE + TWO, [SOURCE]),
+        (["--skip-tags", "demo_two"], ONE, [SOURCE]),
+        (["--skip-tags", "demo_archive"], ONE + TWO, []),
     ],
 )
-def test_the_wishes_of_the_roles_that_the_tags_select(tmp_path, arguments, wishes):
+def test_the_wishes_of_the_roles_that_the_tags_select(tmp_path, arguments, wishes, sources):
     for role, declared in DEFAULTS.items():
         (tmp_path / "roles" / role / "defaults").mkdir(parents=True)
         (tmp_path / "roles" / role / "defaults/main.yml").write_text(json.dumps({f"{role}_apt": declared}))
@@ -62,6 +70,7 @@ def test_the_wishes_of_the_roles_that_the_tags_select(tmp_path, arguments, wishe
     assert done.returncode == 0, done.stdout + done.stderr
     answer = json.loads(out.read_text())
     assert answer["wishes"] == wishes
-    assert answer["permits"] == ([{"remove": ["one-*"]}] if wishes[0] in ONE else []) + (
-        [{}] if TWO[0] in wishes else []
-    )
+    assert [permit for permit in answer["permits"] if permit] == ([{"remove": ["one-*"]}] if wishes[0] in ONE else [])
+    assert answer["joined"]["sources"] == sources
+    assert answer["joined"]["pins"] == (DEFAULTS["demo_archive"]["pins"] if sources else [])
+    assert answer["joined"]["conflicts"] == []

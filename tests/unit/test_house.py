@@ -109,7 +109,7 @@ def test_yaml_has_no_key_twice(path: Path) -> None:
 #: Hosts that a link in the checkout may name: sources of facts, licences, and names that can be nobody's archive.
 HOSTS = re.compile(
     r"(www\.gnu\.org|fsf\.org|github\.com|json-schema\.org|(\w+\.)?llvm\.org|docs\.(ansible|kernel)\.\w+|www\.debian\.org"
-    r"|localhost|127\.0\.0\.1|10\.[\d.]+|(\w+\.)*example\.(org|com|net)|(\w+\.)*(test|invalid))"
+    r"|www\.rfc-editor\.org|localhost|127\.0\.0\.1|10\.[\d.]+|([\w-]+\.)*example\.(org|com|net)|([\w-]+\.)*(test|invalid))"
 )
 URL_HOST = re.compile(rb"\b(?:https?|ftp)://(?:[^\s/@]*@)?([A-Za-z0-9][A-Za-z0-9.-]*)")
 

@@ -19,6 +19,11 @@ UBUNTU_26 = {"id": "ubuntu", "version": "26.04", "codename": "resolute", "pretty
 REX = {"id": "rex", "version": "1", "codename": "rex", "pretty": "AMD Ryzen AI Developer Platform 1 (rex)"}
 
 
+STACKS, _ = stack_file.load_all(Path(__file__).parents[2] / "stacks")
+UBUNTU_22 = {"id": "ubuntu", "version": "22.04", "codename": "jammy", "pretty": "Ubuntu 22.04.5 LTS"}
+UBUNTU_24 = {"id": "ubuntu", "version": "24.04", "codename": "noble", "pretty": "Ubuntu 24.04.4 LTS"}
+
+
 def other(name: str, date: str, verified: bool, *versions: str) -> dict[str, Any]:
     """Return a stack like distro's Debian part under another name and date."""
     made = deepcopy(DISTRO)
@@ -194,3 +199,141 @@ def test_unknown_components_are_named_each() -> None:
 def test_everything_that_is_wrong_is_said_at_once() -> None:
     _, findings = resolve(DEBIAN_12, components=("nope",), gfx="gfx1151")
     assert {finding.code for finding in findings} == {"STACK.COMPONENT_UNKNOWN", "STACK.GFX_UNSUPPORTED"}
+
+
+def shipped(system: dict[str, str], **request: Any) -> tuple[dict[str, Any] | None, list[Finding]]:
+    return resolve(system, stacks=STACKS, **request)
+
+
+def severities(findings: list[Finding], code: str) -> list[str]:
+    return [finding.severity for finding in findings if finding.code == code]
+
+
+def test_auto_on_ubuntu_24_04_takes_the_newest_rocm_whose_names_are_verified() -> None:
+    data, findings = shipped(UBUNTU_24)
+    assert data is not None
+    assert (data["name"], data["channel"], data["apu"]) == ("amdrocm-10.0", "amdrocm", "supported")
+    assert data["reason"] == "newest stack whose package names are verified for Ubuntu 24.04"
+    assert severities(findings, "STACK.APU_UNSUPPORTED") == []
+    assert data["rocm"]["components"]["runtime"][0] == {"name": "amdrocm10.0-gfx1151", "version": "10.0.*"}
+    assert {"name": "amdrocm-core-dev", "instead": "amdrocm-core-dev10.0-gfx1151"} in data["rocm"]["metas"]
+    assert data["archive"]["key"]["fingerprints"] == ["D0F004A0025A1145C7807FCD0701EAC4D5E02107"]
+    assert data["archive"]["sources"][0]["suites"] == ["stable"]
+    assert "{gfx}" not in str(data)
+
+
+def test_names_follow_the_target() -> None:
+    data, _ = shipped(UBUNTU_24, gpus=("gfx1201",))
+    assert data is not None
+    assert data["rocm"]["components"]["sdk"] == [{"name": "amdrocm-core-sdk10.0-gfx1201", "version": "10.0.*"}]
+
+
+def test_inferred_names_are_taken_by_name_only_and_told() -> None:
+    data, findings = shipped(UBUNTU_24, stack="amdrocm-10.1")
+    assert data is not None
+    assert data["rocm"]["prefix"] == "/opt/rocm/core-10.1"
+    (finding,) = [finding for finding in findings if finding.code == "STACK.UNVERIFIED"]
+    assert "names of all packages" in finding.evidence
+
+
+def test_auto_on_ubuntu_22_04_takes_legacy_and_says_why_nothing_newer() -> None:
+    data, findings = shipped(UBUNTU_22, gpus=("gfx1100",))
+    assert data is not None
+    assert (data["name"], data["archive"]["sources"][0]["suites"]) == ("legacy-7.2.4", ["jammy"])
+    assert "not amdrocm-10.0, amdrocm-7.14, which AMD supports there for other GPUs only" in data["reason"]
+    assert severities(findings, "STACK.APU_UNSUPPORTED") == [], "the GPU is none of an APU"
+
+
+@pytest.mark.parametrize("name", ["auto", "legacy-7.2.4", "amdrocm-10.0", "amdrocm-7.14"])
+class TestReleaseUnsupportedForApu:
+    """Case release-unsupported-for-apu: Ubuntu 22.04 on a Halo."""
+
+    @pytest.mark.parametrize("gpus", [(), ("gfx1151",)])
+    def test_release_unsupported_for_apu_stops_a_halo(self, name: str, gpus: tuple[str, ...]) -> None:
+        data, findings = shipped(UBUNTU_22, stack=name, gpus=gpus)
+        assert data is None
+        (finding,) = [finding for finding in findings if finding.severity == "error"]
+        assert finding.code == "STACK.APU_UNSUPPORTED"
+        assert "building, and containers on a host with Ubuntu 24.04 or Ubuntu 26.04" in finding.evidence
+        assert "-e halo_allow_userspace_only=true" in finding.remedy
+
+    def test_release_unsupported_for_apu_is_a_warning_where_the_user_says_so(self, name: str) -> None:
+        data, findings = shipped(UBUNTU_22, stack=name, gpus=("gfx1151",), userspace_only=True)
+        assert data is not None
+        assert severities(findings, "STACK.APU_UNSUPPORTED") == ["warning"]
+
+    def test_release_unsupported_for_apu_is_a_warning_where_no_gpu_is(self, name: str) -> None:
+        host = {"os": UBUNTU_22, "halo_cpu": False}
+        data, findings = stack.resolve(STACKS, host, [], stack.Request(stack=name, gfx="gfx1151"))
+        assert data is not None
+        assert severities(findings, "STACK.APU_UNSUPPORTED") == ["warning"]
+
+
+@pytest.mark.parametrize(("name", "excluded"), [("amdrocm-10.0", "legacy"), ("legacy-7.2.4", "amdrocm")])
+def test_channels_exclude_each_other_by_what_they_consist_of(name: str, excluded: str) -> None:
+    data, _ = shipped(UBUNTU_24, stack=name)
+    assert data is not None
+    (conflict,) = data["rocm"]["conflicts"]
+    assert conflict["channel"] == excluded
+    sets = [one["rocm"]["set"] for made in STACKS if made["channel"] == excluded for one in made["os"]]
+    assert sets
+    assert all(set(globs) <= set(conflict["packages"]) for globs in sets)
+    assert not set(data["rocm"]["set"]) & set(conflict["packages"])
+
+
+def test_at_equal_releases_the_vendors_channel_wins_over_a_later_date() -> None:
+    stacks = [other("distro", "2027-01-01", True, "13"), other("vendor", "2026-01-01", True, "13")]
+    stacks[1]["channel"] = "legacy"
+    data, _ = resolve(DEBIAN_13, stacks=stacks)
+    assert data is not None
+    assert data["name"] == "vendor"
+
+
+def test_releases_are_compared_as_numbers() -> None:
+    stacks = [other("nine", "2027-01-01", True, "13"), other("ten", "2026-01-01", True, "13")]
+    stacks[0]["os"][0]["rocm"]["release"] = "9.5"
+    stacks[1]["os"][0]["rocm"]["release"] = "10.0"
+    data, _ = resolve(DEBIAN_13, stacks=stacks)
+    assert data is not None
+    assert data["name"] == "ten"
+
+
+@pytest.mark.parametrize("mirror", ["http://10.0.0.2:8080", "https://mirror.example.org/amd/"])
+@pytest.mark.parametrize("name", ["amdrocm-10.0", "legacy-7.2.4", "amdrocm-7.14"])
+def test_a_mirror_takes_the_place_of_every_host(name: str, mirror: str) -> None:
+    theirs, _ = shipped(UBUNTU_24, stack=name)
+    ours, _ = shipped(UBUNTU_24, stack=name, mirror=mirror)
+    assert theirs is not None
+    assert ours is not None
+
+    def urls(data: dict[str, Any]) -> list[str]:
+        archive = data["archive"]
+        return archive["key"]["urls"] + [uri for source in archive["sources"] for uri in source["uris"]]
+
+    assert len(urls(ours)) >= 2
+    for before, after in zip(urls(theirs), urls(ours), strict=True):
+        assert after == f"{mirror.rstrip('/')}/{before.removeprefix('https://')}"
+    assert "https://" not in str(ours["archive"]).replace(mirror.rstrip("/"), "")
+    assert ours["archive"]["key"]["fingerprints"] == theirs["archive"]["key"]["fingerprints"]
+
+
+@pytest.mark.parametrize(
+    "mirror",
+    ["mirror.example.org", "ftp://mirror.example.org", "http://", "http://mirror.test/ x", "http://mirror.test/?a=b"],
+)
+def test_what_is_no_mirror_is_refused(mirror: str) -> None:
+    data, findings = shipped(UBUNTU_24, mirror=mirror)
+    assert data is None
+    assert severities(findings, "STACK.MIRROR_INVALID") == ["error"]
+
+
+def test_a_stack_without_an_archive_needs_no_mirror() -> None:
+    data, _ = resolve(DEBIAN_13, mirror="https://mirror.example.org")
+    assert data is not None
+    assert data["archive"] is None
+
+
+def test_auto_offers_the_least_unverified_where_nothing_is_verified() -> None:
+    _, findings = shipped(UBUNTU_26)
+    assert codes(findings) == [("STACK.OS_UNSUPPORTED", "error")]
+    assert "-e halo_stack=amdrocm-10.0" in findings[0].remedy

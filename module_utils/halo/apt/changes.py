@@ -108,10 +108,11 @@ def _change(
 ) -> Change:
     before, after = package.current_ver, view.outcome(package)
     origin, suite = view.source(after) if after is not None else ("", "")
+    kind = _kind(before, after)
     return Change(
         name=package.name,
         arch=(after or before).arch,
-        kind=_kind(before, after),
+        kind=kind,
         old=before.ver_str if before is not None else "",
         new=after.ver_str if after is not None else "",
         origin=origin,
@@ -120,7 +121,7 @@ def _change(
         size=after.size if after is not None else 0,
         wished=wished,
         auto=after is not None and not wished and bool(view.depcache.is_auto_installed(package)),
-        reasons=reasons.of(package),
+        reasons=(*reasons.of(package), *(reasons.against(package) if kind == "downgrade" else ())),
         held=package.name in database.held,
         essential=bool(package.essential or package.important),
         foreign=_foreign(view, before, after, release),

@@ -9,8 +9,10 @@ from typing import Any
 from .. import findings as found
 from ..findings import Finding
 from . import bootstrap as python
+from .channels import Conflict, Meta
 from .model import OneOrigin, Permissions, Plan, Remedy
 from .preferences import Pin
+from .sources import prepare
 from .wishes import Joined, join, parse
 
 _WISH: dict[str, Any] = {
@@ -25,6 +27,20 @@ _ONE_ORIGIN: dict[str, Any] = {
     "origin": {"type": "str", "required": True},
     "packages": {"type": "list", "elements": "str", "required": True},
 }
+_CONFLICT: dict[str, Any] = {
+    "channel": {"type": "str", "required": True},
+    "packages": {"type": "list", "elements": "str", "required": True},
+    "spare": {"type": "list", "elements": "str", "default": []},
+    "remedy": {"type": "str", "required": True},
+}
+_META: dict[str, Any] = {"name": {"type": "str", "required": True}, "instead": {"type": "str", "required": True}}
+_SOURCE: dict[str, Any] = {
+    "file": {"type": "str", "required": True},
+    "text": {"type": "str", "required": True},
+    # no_log would hide the keyring's path in every message; a public key is no secret.
+    "key": {"type": "dict", "required": True, "no_log": False},
+    "environment": {"type": "dict", "default": {}},
+}
 _REMEDY: dict[str, Any] = {
     "permission": {"type": "str", "required": True, "choices": ["upgrade", "downgrade", "remove", "change_held"]},
     "packages": {"type": "list", "elements": "str", "required": True},
@@ -36,7 +52,10 @@ _NAMES: dict[str, Any] = {"type": "list", "elements": "str", "default": []}
 PLAN_ARGUMENTS: dict[str, Any] = {
     "wishes": {"type": "list", "elements": "dict", "default": [], "options": _WISH},
     "pins": {"type": "list", "elements": "dict", "default": []},
+    "sources": {"type": "list", "elements": "dict", "default": [], "options": _SOURCE},
     "one_origin": {"type": "list", "elements": "dict", "default": [], "options": _ONE_ORIGIN},
+    "conflicts": {"type": "list", "elements": "dict", "default": [], "options": _CONFLICT},
+    "metas": {"type": "list", "elements": "dict", "default": [], "options": _META},
     "permit_upgrade": _NAMES,
     "permit_downgrade": _NAMES,
     "permit_remove": _NAMES,
@@ -80,6 +99,9 @@ def plan(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
         findings.append(python.absent(evidence))
     if wishes is None or found.errors(findings):
         return _answer(None, findings)
+    sources, unusable = prepare(params["sources"], params["root"])
+    if unusable:
+        return _answer(None, findings + unusable)
     # Only now, since what follows imports apt_pkg.
     from .plan import Request, transact
 
@@ -88,6 +110,9 @@ def plan(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
         Request(
             wishes=wishes,
             pins=pins,
+            sources=sources,
+            conflicts=tuple(_conflict(item) for item in params["conflicts"]),
+            metas=tuple(Meta(item["name"], item["instead"]) for item in params["metas"]),
             one_origin=tuple(OneOrigin(item["origin"], tuple(item["packages"])) for item in params["one_origin"]),
             permissions=Permissions(*(tuple(params[f"permit_{what}"]) for what in Permissions.__dataclass_fields__)),
             remedies=tuple(
@@ -147,6 +172,10 @@ def _pins(params: Mapping[str, Any]) -> tuple[list[Pin], list[Finding]]:
                 Finding("PIN.INVALID", "error", name, str(error), "correct this pin in the role's defaults")
             )
     return pins, findings
+
+
+def _conflict(item: Mapping[str, Any]) -> Conflict:
+    return Conflict(item["channel"], tuple(item["packages"]), item["remedy"], tuple(item["spare"]))
 
 
 def _elsewhere(root: str) -> Finding:

@@ -26,7 +26,8 @@ class Change:
         size: Bytes of the .deb, 0 for a removal.
         wished: Whether a wish names it.
         auto: Whether it is marked as automatically installed afterwards.
-        reasons: The shortest chain from a wish to this change, a line a step.
+        reasons: The shortest chain from a wish to this change, a line a step; for a downgrade also who needs the older
+            version, and who offers which.
         held: Whether it is on hold.
         essential: Whether dpkg calls it essential, or apt important.
         foreign: Whether its new version is neither of the host's release nor of the archive it came from.

@@ -13,8 +13,10 @@ import apt_pkg
 from ..findings import Finding, errors
 from . import dpkgdb, execute, fetch, locks, preferences, space
 from .changes import build, host_release, marked
+from .channels import Conflict, Meta, for_all_gpus, mixed_channels
 from .choose import choose
 from .errors import AptError, fail
+from .idle import idle_pins
 from .interrupt import Interrupt
 from .model import Change, Fetch, OneOrigin, Permissions, Plan, Remedy
 from .origins import mixed_origins
@@ -22,6 +24,7 @@ from .permit import refusals
 from .refresh import needed, refresh
 from .root import PrivateRoot, messages, partial
 from .solve import Solver, Target
+from .sources import Sources
 from .view import View
 from .wishes import Joined, Wish
 
@@ -33,7 +36,10 @@ class Request:
     Attributes:
         wishes: The wishes of all roles together.
         pins: The pins as they will be, which the plan sees before they are written.
+        sources: The sources and keyrings as they will be, which the plan sees before they are on the host.
         one_origin: Sets of packages that must come from one origin each.
+        conflicts: What must not be on the host beside what is wished for.
+        metas: Packages that bring the code for every GPU.
         permissions: What the plan may do beyond installing.
         remedies: What roles advise when one of their changes is refused.
         refresh: ``auto``, ``always`` or ``never``.
@@ -47,7 +53,10 @@ class Request:
 
     wishes: Joined
     pins: Sequence[preferences.Pin] = ()
+    sources: Sources = field(default_factory=Sources)
     one_origin: Sequence[OneOrigin] = ()
+    conflicts: Sequence[Conflict] = ()
+    metas: Sequence[Meta] = ()
     permissions: Permissions = field(default_factory=Permissions)
     remedies: Sequence[Remedy] = ()
     refresh: str = "auto"
@@ -103,11 +112,16 @@ def _system_error(error: OSError) -> Finding:
 
 def _transact(request: Request, outcome: Outcome, interrupt: Interrupt) -> None:
     database = _database(request.root)
+    mixed = mixed_channels(database.versions, request.wishes.removals(database.versions), request.conflicts)
+    if mixed:
+        raise AptError(*mixed)
     overlay = {
         f"{name}.pref": preferences.render(pins, database.versions)
         for name, pins in preferences.by_file(request.pins).items()
     }
-    with PrivateRoot(request.root, overlay, recommends=request.recommends) as root:
+    with PrivateRoot(
+        request.root, overlay, request.sources.files, request.recommends, request.sources.keyrings
+    ) as root:
         _refresh(root, request, interrupt)
         made = _make(root, request, outcome)
         if not (request.execute and made.plan) or errors(outcome.findings):
@@ -168,6 +182,8 @@ def _make(root: PrivateRoot, request: Request, outcome: Outcome) -> _Made:
     outcome.findings = [
         *refusals(changes, request.permissions, request.remedies),
         *mixed_origins(view, changes, database, request.one_origin),
+        *for_all_gpus(changes, request.wishes.install, request.metas, plan.download_bytes),
+        *idle_pins(root, view, {f"{pin.file}.pref" for pin in request.pins}),
         *space.shortages(_needs(root, view, fetches)),
     ]
     return _Made(plan, view, database)

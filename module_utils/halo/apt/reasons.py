@@ -8,6 +8,9 @@ from typing import Any
 
 from .view import NEGATIVE, POSITIVE, View, relation, same
 
+#: How many packages that need a version, and how many versions, are told.
+_MOST = 4
+
 
 class Reasons:
     """Chains from the wishes to all packages that change by what is marked.
@@ -30,6 +33,26 @@ class Reasons:
     def of(self, package: Any) -> tuple[str, ...]:
         """Return the chain that leads to a package."""
         return self._chains.get(package.id, ("apt's solver chose it to make the rest fit",))
+
+    def against(self, package: Any) -> tuple[str, ...]:
+        """Return why a package cannot stay at its newer version: who needs another one, and who offers which."""
+        needs = {
+            f"{_name(version)} {kind} {relation(dependency)}"
+            for version in map(self._view.outcome, self._packages.values())
+            if version is not None
+            for kind in POSITIVE
+            for group in self._view.groups(version, (kind,))
+            for dependency in group
+            if dependency.target_pkg.id == package.id
+            and not any(same(target, package.current_ver) for target in dependency.all_targets())
+        }
+        offers = [
+            f"{version.ver_str} from {' '.join(filter(None, self._view.source(version)))} at priority"
+            f" {self._view.priority(version)}"
+            for version in package.version_list
+            if self._view.archives(version)
+        ]
+        return (*sorted(needs)[:_MOST], *([f"offered: {', '.join(offers[:_MOST])}"] if offers else []))
 
     def _walk(self, wished: dict[int, str]) -> None:
         self._chains.update((number, (text,)) for number, text in wished.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import shutil
 import tempfile
 import warnings
@@ -34,6 +35,8 @@ class PrivateRoot:
         preferences: Name of a file in ``preferences.d`` -> its text, of files to replace or add.
         sources: Name of a file in ``sources.list.d`` -> its text, or ``None`` to leave that file out.
         recommends: Whether recommended packages are installed.
+        keyrings: Path of a keyring on the host -> its bytes as they will be. Sources that name the path are led to a
+            copy in the private root.
 
     Raises:
         AptError: The host's apt configuration cannot be read.
@@ -45,11 +48,13 @@ class PrivateRoot:
         preferences: Mapping[str, str] | None = None,
         sources: Mapping[str, str | None] | None = None,
         recommends: bool = False,
+        keyrings: Mapping[str, bytes] | None = None,
     ) -> None:
         self.host = Path(host)
         self.recommends = recommends
         self._preferences = preferences or {}
         self._sources = sources or {}
+        self._keyrings = keyrings or {}
 
     def __enter__(self) -> PrivateRoot:
         Path(PARENT).mkdir(exist_ok=True)
@@ -124,6 +129,7 @@ class PrivateRoot:
         etc = self.host / "etc/apt"
         _copy(etc / "sources.list", self.path / "sources.list")
         _copy_parts(etc / "sources.list.d", self.path / "sources.list.d", self._sources)
+        self._lay_keyrings()
         _copy(etc / "preferences", self.path / "preferences")
         _copy_parts(etc / "preferences.d", self.path / "preferences.d", self._preferences)
         cache = self.path / "cache"
@@ -155,6 +161,20 @@ class PrivateRoot:
             apt_pkg.init_system()
         except apt_pkg.Error as error:
             raise unreadable(error) from error
+
+    def _lay_keyrings(self) -> None:
+        for number, (path, data) in enumerate(self._keyrings.items()):
+            copy = self.path / "keyrings" / f"{number}-{Path(path).name}"
+            copy.parent.mkdir(exist_ok=True)
+            copy.parent.chmod(0o755)
+            copy.write_bytes(data)
+            copy.chmod(0o644)
+            for source in (self.path / "sources.list", *(self.path / "sources.list.d").iterdir()):
+                text = source.read_bytes() if source.is_file() else b""
+                # A path that only begins like this one is another file.
+                led = bytes(copy).join(re.split(re.escape(path.encode()) + rb"(?![\w./-])", text))
+                if led != text:
+                    source.write_bytes(led)
 
     @staticmethod
     def _set(key: str, path: Path) -> None:
