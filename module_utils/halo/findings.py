@@ -45,10 +45,10 @@ class Finding:
 
     def text(self) -> str:
         """Return the finding as a person reads it: what, on what evidence, what to type."""
-        lines = [f"{self.severity.upper()} {self.code} {self.subject}: {self.evidence}"]
+        text = f"{self.severity.upper()} {self.code} {self.subject}: {self.evidence}"
         if self.remedy:
-            lines.append(f"  remedy: {self.remedy}")
-        return "\n".join(lines)
+            text += f"\nremedy: {self.remedy}"
+        return text.replace("\n", "\n  ")
 
 
 def errors(findings: Iterable[Finding]) -> list[Finding]:

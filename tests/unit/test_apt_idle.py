@@ -83,4 +83,4 @@ def test_stanzas_are_read_as_apt_reads_them() -> None:
         "Explanation: mine\nPackage: a\n b\npin:  release  o=x\nPin-Priority: +700\n\n# no stanza\n\n"
         "Package: c\nPin: origin y\nPin-Priority: 1\n"
     )
-    assert list(stanzas(text)) == [("release o=x", "a b"), ("origin y", "c")]
+    assert list(stanzas(text)) == [("release o=x", "a b", 700), ("origin y", "c", 1)]

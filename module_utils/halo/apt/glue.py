@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import findings as found
@@ -127,7 +127,8 @@ def plan(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
             root=params["root"],
         )
     )
-    return _answer(outcome.plan, findings + outcome.findings, params["log"] if outcome.logged else "")
+    log = params["log"] if outcome.logged else ""
+    return _answer(outcome.plan, findings + outcome.findings, log, outcome.explanations)
 
 
 def bootstrap(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
@@ -183,20 +184,27 @@ def _elsewhere(root: str) -> Finding:
     return Finding("APT.WISH_INVALID", "error", "root", evidence, "execute on / alone, or plan only")
 
 
-def _answer(planned: Plan | None, findings: list[Finding], log: str = "") -> dict[str, Any]:
+def _answer(
+    planned: Plan | None, findings: list[Finding], log: str = "", explanation: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
     plan = planned or Plan()
+    failed = bool(found.errors(findings))
+    message = found.text(findings)
+    if failed and planned and not log:
+        message += f"\n\nThe plan that was refused:\n{plan.as_dict()['text']}"
     before = {change.name: change.old or None for change in plan.changes}
     after = {change.name: change.new or None for change in plan.changes}
     return {
-        "changed": bool(plan) and not found.errors(findings),
+        "changed": bool(plan) and not failed,
         "before": before,
         "after": after,
         "diff": {"before": _shown(plan, "old"), "after": _shown(plan, "new")},
         "findings": [finding.as_dict() for finding in found.worst_first(findings)],
         "plan": {**plan.as_dict(), **({"text": ""} if planned is None else {})},
+        "explanation": list(explanation),
         "log": log,
-        "failed": bool(found.errors(findings)),
-        "msg": found.text(findings),
+        "failed": failed,
+        "msg": message,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..findings import Finding
@@ -26,23 +27,35 @@ def idle_pins(root: PrivateRoot, view: View, own: Collection[str]) -> list[Findi
         own: Names of files in ``preferences.d`` that this very run writes.
     """
     archives = [file for file in view.cache.file_list if not file.not_source]
+    return [
+        _finding(shown, pin, packages, archives)
+        for path, shown in _files(root)
+        if path.name not in own
+        for pin, packages, priority in stanzas(path.read_text(encoding="utf-8", errors="replace"))
+        if priority > 0 and not any(_meets(pin, archive) for archive in archives)
+    ]
+
+
+def pinned_by(root: PrivateRoot, name: str, priority: int) -> str:
+    """Return in words which pin of the preferences gives a package a priority, or nothing."""
+    for path, shown in _files(root):
+        for pin, packages, given in stanzas(path.read_text(encoding="utf-8", errors="replace")):
+            if given == priority and any(fnmatchcase(name, pattern) for pattern in packages.split()):
+                return f"`Pin: {pin}` for {packages} in {shown}"
+    return ""
+
+
+def _files(root: PrivateRoot) -> Iterable[tuple[Path, str]]:
+    """Yield the preferences files that apt reads, each with its name on the host."""
     parts = root.path / "preferences.d"
-    files = [root.path / "preferences", *(path for path in sorted(parts.iterdir()) if path.name not in own)]
-    findings = []
-    for path in files:
+    for path in (root.path / "preferences", *sorted(parts.iterdir())):
         # apt reads no others there, and says so itself.
-        if not path.is_file() or (path.parent == parts and path.suffix not in ("", ".pref")):
-            continue
-        for pin, packages in stanzas(path.read_text(encoding="utf-8", errors="replace")):
-            if not any(_meets(pin, archive) for archive in archives):
-                findings.append(
-                    _finding(str(root.host / "etc/apt" / path.relative_to(root.path)), pin, packages, archives)
-                )
-    return findings
+        if path.is_file() and (path.parent != parts or path.suffix in ("", ".pref")):
+            yield path, str(root.host / "etc/apt" / path.relative_to(root.path))
 
 
-def stanzas(text: str) -> Iterable[tuple[str, str]]:
-    """Yield ``Pin`` and ``Package`` of the stanzas of an apt preferences file whose priority is positive."""
+def stanzas(text: str) -> Iterable[tuple[str, str, int]]:
+    """Yield ``Pin``, ``Package`` and priority of the stanzas of an apt preferences file."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     for stanza in re.split(r"\n\s*\n", "\n".join(lines)):
         fields = {
@@ -50,8 +63,8 @@ def stanzas(text: str) -> Iterable[tuple[str, str]]:
             for key, value in re.findall(r"^([A-Za-z-]+):((?:.*)(?:\n[ \t].*)*)", stanza, re.MULTILINE)
         }
         priority = fields.get("pin-priority", "")
-        if "pin" in fields and re.fullmatch(r"\+?\d+", priority) and int(priority) > 0:
-            yield fields["pin"], fields.get("package", "*")
+        if "pin" in fields and re.fullmatch(r"[+-]?\d+", priority):
+            yield fields["pin"], fields.get("package", "*"), int(priority)
 
 
 def _meets(pin: str, archive: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..findings import Finding
 from .model import Change, Permissions, Remedy
@@ -15,21 +15,33 @@ _CODES = {
 }
 
 
-def refusals(changes: Iterable[Change], permissions: Permissions, remedies: Sequence[Remedy] = ()) -> list[Finding]:
+def refusals(
+    changes: Iterable[Change],
+    permissions: Permissions,
+    remedies: Sequence[Remedy] = (),
+    forced: Callable[[Change, str], Sequence[str]] = lambda _change, _what: (),
+) -> list[Finding]:
     """Return an error finding for each change that goes beyond the permissions.
 
     Wishing a package present is no permission to downgrade it; wishing it absent is one to remove it, unless it is
     essential, which takes its exact name. Where a role has advice for a refusal, that is the remedy.
+
+    Args:
+        changes: The changes of a plan.
+        permissions: What it may do.
+        remedies: What roles advise.
+        forced: Gives for a change and the permission that it lacks what forces it, a line a step; nothing where
+            another plan could do without it. Then the finding has the change's own reasons.
     """
     return [
-        _refusal(change, what, code, remedies)
+        _refusal(change, what, code, remedies, forced(change, what) or change.reasons)
         for change in changes
-        for what, code in _needed(change)
+        for what, code in needed(change)
         if not permissions.allow(what, change.name, exact=code == "APT.ESSENTIAL_REFUSED")
     ]
 
 
-def _needed(change: Change) -> Iterable[tuple[str, str]]:
+def needed(change: Change) -> Iterable[tuple[str, str]]:
     """Yield the permissions that a change needs, each with the code of its refusal."""
     if change.kind == "upgrade" and change.foreign and not change.wished:
         yield "upgrade", _CODES["upgrade"]
@@ -43,10 +55,10 @@ def _needed(change: Change) -> Iterable[tuple[str, str]]:
         yield "change_held", _CODES["change_held"]
 
 
-def _refusal(change: Change, what: str, code: str, remedies: Sequence[Remedy]) -> Finding:
+def _refusal(change: Change, what: str, code: str, remedies: Sequence[Remedy], reasons: Sequence[str]) -> Finding:
     versions = " -> ".join(filter(None, (change.old, change.new)))
     source = f" from {change.origin} {change.suite}" if change.origin else ""
-    evidence = f"{change.kind} {versions}{source}: {'; '.join(change.reasons)}"
+    evidence = "\n".join([f"{change.kind} {versions}{source}:", *reasons])
     remedy = f"if that is right, set apt_transaction_permit_{what}: [{change.name}]"
     advice = [item.text for item in remedies if item.fits(what, change.name)]
     if advice and code != "APT.ESSENTIAL_REFUSED":

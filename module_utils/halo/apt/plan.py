@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,9 @@ from .model import Change, Fetch, OneOrigin, Permissions, Plan, Remedy
 from .origins import mixed_origins
 from .permit import refusals
 from .refresh import needed, refresh
+from .report import Reporter
 from .root import PrivateRoot, messages, partial
-from .solve import Solver, Target
+from .solve import Solver, Target, UnsolvableError
 from .sources import Sources
 from .view import View
 from .wishes import Joined, Wish
@@ -76,11 +77,13 @@ class Outcome:
         plan: The plan, or nothing when none could be made.
         findings: What was found; an error among them means that nothing was executed, or that executing failed.
         logged: Whether dpkg may have been run, with its output in the log.
+        explanations: What the findings about the plan come from, in the plain form that module ``apt_plan`` returns.
     """
 
     plan: Plan | None = None
     findings: list[Finding] = field(default_factory=list)
     logged: bool = False
+    explanations: list[dict[str, Any]] = field(default_factory=list)
 
 
 def transact(request: Request) -> Outcome:
@@ -177,10 +180,23 @@ def _make(root: PrivateRoot, request: Request, outcome: Outcome) -> _Made:
     absent = request.wishes.removals(database.versions)
     targets = _targets(view, request.wishes)
     fetches = fetch.pending(root, view, request.wishes.fetch)
-    changes = _changes(root, view, targets, absent, database)
+    reporter = Reporter(root, view, targets, absent)
+    try:
+        changes = _changes(root, view, targets, absent, database, reporter.is_hopeless)
+    except UnsolvableError as error:
+
+        def attempt(other: Sequence[Target], without: Mapping[str, Wish]) -> tuple[list[Change], int]:
+            tried = _changes(root, view, other, without, database, lambda: True)
+            return tried, int(view.depcache.deb_size)
+
+        finding = reporter.unsolvable(error, sorted(database.versions), attempt)
+        outcome.explanations = reporter.explanations
+        raise AptError(finding) from error
     plan = outcome.plan = _plan(view, changes, fetches)
+    refused = refusals(changes, request.permissions, request.remedies, reporter.forced)
+    outcome.explanations = reporter.explanations
     outcome.findings = [
-        *refusals(changes, request.permissions, request.remedies),
+        *refused,
         *mixed_origins(view, changes, database, request.one_origin),
         *for_all_gpus(changes, request.wishes.install, request.metas, plan.download_bytes),
         *idle_pins(root, view, {f"{pin.file}.pref" for pin in request.pins}),
@@ -203,10 +219,15 @@ def _targets(view: View, wishes: Joined) -> list[Target]:
 
 
 def _changes(
-    root: PrivateRoot, view: View, targets: Sequence[Target], absent: Mapping[str, Wish], database: dpkgdb.Database
+    root: PrivateRoot,
+    view: View,
+    targets: Sequence[Target],
+    absent: Mapping[str, Wish],
+    database: dpkgdb.Database,
+    is_hopeless: Callable[[], bool],
 ) -> list[Change]:
     removals = [package for package in map(view.package, absent) if package is not None and package.current_ver]
-    Solver(view, targets, removals).solve()
+    Solver(view, targets, removals, is_hopeless).solve()
     for target in targets:
         if view.changed(target.package):
             view.depcache.mark_auto(target.package, False)

@@ -56,30 +56,35 @@ class Reasons:
 
     def _walk(self, wished: dict[int, str]) -> None:
         self._chains.update((number, (text,)) for number, text in wished.items())
-        queue = deque(self._packages[number] for number in wished if number in self._packages)
-        while queue:
-            package = queue.popleft()
-            for next_package, step in self._steps(package):
-                if next_package.id not in self._chains:
-                    self._chains[next_package.id] = (*self._chains[package.id], step)
-                    queue.append(next_package)
+        # What really forces a change comes first; what merely depends on it is for those that nothing forces.
+        for strict in (True, False):
+            queue = deque(self._packages[number] for number in self._chains if number in self._packages)
+            while queue:
+                package = queue.popleft()
+                for next_package, step in self._steps(package, strict):
+                    if next_package.id not in self._chains:
+                        self._chains[next_package.id] = (*self._chains[package.id], step)
+                        queue.append(next_package)
 
-    def _steps(self, package: Any) -> Iterator[tuple[Any, str]]:
+    def _steps(self, package: Any, strict: bool) -> Iterator[tuple[Any, str]]:
         """Yield the changing packages that a changing package forces, and how."""
         version = self._view.outcome(package)
         if version is not None:
-            yield from self._needs(version)
+            yield from self._needs(version, strict)
             yield from self._excludes(version)
         if package.current_ver is not None:
             yield from self._abandons(package)
 
-    def _needs(self, version: Any) -> Iterator[tuple[Any, str]]:
+    def _needs(self, version: Any, strict: bool) -> Iterator[tuple[Any, str]]:
         for kind in self._view.wanted_kinds:
             for group in self._view.groups(version, (kind,)):
                 for dependency in group:
-                    for target in dependency.all_targets():
+                    targets = dependency.all_targets()
+                    for target in targets:
                         package = target.parent_pkg
-                        if package.id in self._packages and same(self._view.outcome(package), target):
+                        if package.id not in self._packages or not same(self._view.outcome(package), target):
+                            continue
+                        if not (strict and any(same(package.current_ver, other) for other in targets)):
                             yield package, f"{_name(version)} {kind} {relation(dependency)}"
 
     def _excludes(self, version: Any) -> Iterator[tuple[Any, str]]:

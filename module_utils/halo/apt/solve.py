@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import apt_pkg
 
-from ..findings import Finding
 from .choose import alternative, fits
-from .errors import AptError
 from .root import messages
 from .view import NEGATIVE, POSITIVE, View, alternatives, same
 from .wishes import Goal
+
+
+class UnsolvableError(Exception):
+    """No attempt fulfils the wishes.
+
+    Attributes:
+        problem: What apt says.
+        unmet: The dependencies for which apt has no candidate, a line each.
+    """
+
+    def __init__(self, problem: str, unmet: list[str]) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.unmet = unmet
 
 
 @dataclass(frozen=True)
@@ -43,19 +55,27 @@ class Solver:
         view: The opened cache.
         targets: What shall be installed.
         removals: What is wished absent.
+        hopeless: Says whether the wishes exclude each other whatever is tried; asked once a first attempt failed.
     """
 
-    def __init__(self, view: View, targets: Sequence[Target], removals: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        view: View,
+        targets: Sequence[Target],
+        removals: Sequence[Any],
+        hopeless: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.view = view
         self.targets = targets
         self.removals = {package.id: package for package in removals}
+        self._hopeless = hopeless
         self._chosen = {target.package.id: target.version for target in targets}
 
     def solve(self) -> None:
         """Mark the changes.
 
         Raises:
-            AptError: There is no way, ``APT.UNSOLVABLE``.
+            UnsolvableError: There is no way.
         """
         hard = self._in_the_way(self._closure(only_hard=True))
         problem = self._trial(hard)
@@ -73,12 +93,13 @@ class Solver:
             for forced in ([hard, soft] if soft.keys() != hard.keys() else [hard])
             for targets in ([firm, loosened] if loosened != firm else [firm])
         ]
-        for ignore_holds, forced, self.targets in attempts[1:]:
+        # The last attempt has all the leave there is, so it says as much as all others where nothing can help.
+        left = attempts[-1:] if self._hopeless() else attempts[1:]
+        for ignore_holds, forced, self.targets in left:
             if not self._trial(forced, ignore_holds):
                 return
         self.targets = firm
-        self._trial(hard)
-        raise AptError(self._unsolvable(problem))
+        raise UnsolvableError(problem.rstrip("."), self._unmet())
 
     def _loosened(self) -> list[Target]:
         """Return the targets with leave to move, within its bound, for what is installed and would stay."""
@@ -96,7 +117,7 @@ class Solver:
         depcache = self.view.depcache
         apt_pkg.config.set("APT::Ignore-Hold", "true" if ignore_holds else "false")
         problem = ""
-        self.view.reset()
+        self.view.begin()
         resolver = apt_pkg.ProblemResolver(depcache)
         try:
             with apt_pkg.ActionGroup(depcache):
@@ -234,15 +255,14 @@ class Solver:
                 return True
         return False
 
-    def _unsolvable(self, problem: str) -> Finding:
-        evidence = [problem.rstrip(".")]
+    def _unmet(self) -> list[str]:
+        unmet = []
         for version in self._closure(only_hard=False):
             for group in self.view.groups(version, POSITIVE):
                 targets = [target for dependency in group for target in dependency.all_targets()]
                 if not any(same(target, self._planned(target.parent_pkg)) for target in targets):
                     offered = ", ".join(f"{t.parent_pkg.name} {t.ver_str}" for t in targets) or "none is installable"
-                    name = f"{version.parent_pkg.name} {version.ver_str}"
-                    evidence.append(f"{name} Depends {alternatives(group)} ({offered})")
-        remedy = "change the wishes, the pins or the sources so that these dependencies can be met"
-        names = ", ".join(target.package.name for target in self.targets if self.view.outcome(target.package) is None)
-        return Finding("APT.UNSOLVABLE", "error", names or "the wishes", "; ".join(evidence[:8]), remedy)
+                    unmet.append(
+                        f"{version.parent_pkg.name} {version.ver_str} Depends {alternatives(group)} ({offered})"
+                    )
+        return unmet

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import apt_pkg
@@ -34,12 +35,38 @@ class View:
         self.recommends = root.recommends
         self._policy: Any = self.depcache.policy
         self._clean = True
+        self._preferred: list[Any] = []
 
     def reset(self) -> None:
         """Forget all marks. Opening the cache has done so already, and doing it again takes a third of a second."""
         if not self._clean:
             self.depcache.init()
+            self._set_candidates()
+        self._clean = True
+
+    def begin(self) -> None:
+        """Forget all marks, because new ones are to be made."""
+        self.reset()
         self._clean = False
+
+    @contextmanager
+    def prefer(self, versions: Iterable[Any]) -> Iterator[None]:
+        """Make some versions apt's candidates, as pins would, until the block ends."""
+        self._preferred = list(versions)
+        self.reset()
+        self._set_candidates()
+        try:
+            yield
+        finally:
+            self._clean = self._clean and not self._preferred
+            self._preferred = []
+            self.reset()
+
+    def _set_candidates(self) -> None:
+        # Within a group apt works out once and not every time what is needed no more.
+        with apt_pkg.ActionGroup(self.depcache):
+            for version in self._preferred:
+                self.depcache.set_candidate_ver(version.parent_pkg, version)
 
     def package(self, name: str) -> Any | None:
         """Return a package of the native architecture, virtual ones included, or nothing."""
