@@ -97,5 +97,15 @@ def _no_version(view: View, goal: Goal, offered: list[Any]) -> Finding:
         "error",
         goal.name,
         f"{goal.text()}; offered: {', '.join(shown[:8]) or 'nothing'}",
-        "configure the archive that has such a version, or change the bound in the stack",
+        _epoch(goal, offered) or "configure the archive that has such a version, or change the bound in the stack",
     )
+
+
+def _epoch(goal: Goal, offered: list[Any]) -> str:
+    """Return what to do where a bound lacks the epoch that the offered versions have."""
+    for bound in (Bound(wish.version) for wish in goal.wishes):
+        for version in offered:
+            epoch, colon, rest = version.ver_str.partition(":")
+            if colon and bound.admits(rest) and not bound.admits(version.ver_str):
+                return f"put the epoch of its versions into the bound, `{epoch}:` before the version in `{bound.text}`"
+    return ""

@@ -46,7 +46,7 @@ class Wish:
             raise ValueError(f"state {self.state!r} is none of {', '.join(STATES)}")
         pattern, kind = (_GLOB, "name or glob") if self.state == "absent" else (_NAME, "name")
         if not pattern.fullmatch(self.name):
-            raise ValueError(f"{self.name!r} is no {kind} of a package")
+            raise ValueError(f"{self.name!r} is no {kind} of a package{_hint(self.name)}")
         if self.state == "absent" and (self.version or self.origin):
             raise ValueError("state absent takes neither version nor origin")
         if (self.state == "fetched") != bool(self.dest):
@@ -62,6 +62,14 @@ class Wish:
             return f"{who} wishes {self.name} absent"
         words = [who, "wishes", self.name, self.version, f"from {self.origin}" if self.origin else ""]
         return " ".join(word for word in [*words, "" if self.state == "present" else f"({self.state})"] if word)
+
+
+def _hint(name: str) -> str:
+    """Return what to write instead of what apt-get's command line would take as a name."""
+    for separator, what in (("=", "its version as version"), ("/", "its archive's Origin as origin")):
+        if separator in name:
+            return f"; write {name.partition(separator)[0]} as name, and {what}"
+    return "; leave the architecture away" if ":" in name else ""
 
 
 @dataclass(frozen=True)
