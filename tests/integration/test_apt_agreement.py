@@ -34,9 +34,10 @@ def sets(host, seed, count):
     ]
 
 
-def theirs(host, names):
+def theirs(host, names, options=""):
     """Return what apt-get would do, or nothing when it sees no way."""
-    output = host.run(f"apt-get -s install --no-install-recommends {' '.join(names)} || echo REFUSED", check=False)
+    command = f"apt-get -s {options} install --no-install-recommends {' '.join(names)} || echo REFUSED"
+    output = host.run(command, check=False)
     if "REFUSED" in output:
         return None
     found = {(name, version, "install") for name, version in INSTALLS.findall(output)}
@@ -45,7 +46,10 @@ def theirs(host, names):
 
 def ours(host, names):
     """Return what the plan would do, or nothing when there is none."""
-    answer = host.plan(*({"name": name, "state": "latest"} for name in names), refresh="never")
+    return planned(host.plan(*({"name": name, "state": "latest"} for name in names), refresh="never"))
+
+
+def planned(answer):
     if "APT.UNSOLVABLE" in answer.codes:
         return None
     assert answer["plan"]["text"], answer["msg"]
@@ -71,3 +75,61 @@ def test_the_plan_is_what_apt_get_says(apt_host, solver):
             difference = sorted((mine or set()) ^ (other or set()))
             differing.append(f"{names}: ours {mine and len(mine)}, theirs {other and len(other)}: {difference[:6]}")
     assert not differing, f"seed {SEED}, {len(differing)} of {count} differ:\n" + "\n".join(differing)
+
+
+# --- hosts that have been used: holds, pins, removals and automatic marks ---
+
+USED = "/srv/used"
+ROUNDS = max(COUNT // 4, 3)
+OPTIONS = f"-o Dir={USED} -o Dir::State::status={USED}/var/lib/dpkg/status"
+
+# Lays out a root directory whose dpkg has some more packages installed than the host, by their stanzas in the index.
+LAY_OUT = f"""
+rm -rf {USED}
+mkdir -p {USED}/etc {USED}/usr {USED}/var/lib/dpkg {USED}/var/lib/apt {USED}/var/cache/apt/archives/partial
+cp -a /etc/apt /etc/os-release {USED}/etc/
+cp -al /var/lib/apt/lists {USED}/var/lib/apt/
+cp /var/lib/dpkg/status {USED}/var/lib/dpkg/status
+cp /var/lib/apt/extended_states {USED}/var/lib/apt/ 2>/dev/null || :
+apt-cache show $(cat) |
+    sed '/^Description/,/^$/{{/^$/!d}}; s/^Package: .*/&\\nStatus: install ok installed/' >>{USED}/var/lib/dpkg/status
+"""
+
+
+def test_on_a_used_host_the_plan_differs_only_where_a_permission_is_missing(apt_host):
+    print(f"HALO_SEED={SEED} HALO_COUNT={COUNT}")
+    generator = random.Random(SEED)  # noqa: S311
+    everything = sets(apt_host, SEED + 1, ROUNDS * 6)
+    differing, agreed = [], 0
+    for number in range(ROUNDS):
+        first, *others = everything[number * 6 : number * 6 + 6]
+        base = ours(apt_host, sorted({*first, *others[0]})) or set()
+        apt_host.run(LAY_OUT, stdin=" ".join(f"{name}={version}" for name, version, _ in base))
+        there = sorted(name for name, _, kind in base if kind == "install")
+        auto, held = (generator.sample(there, len(there) // parts) for parts in (2, 8))
+        marks = "".join(f"Package: {name}\nArchitecture: amd64\nAuto-Installed: 1\n\n" for name in auto)
+        apt_host.run(f"cat >>{USED}/var/lib/apt/extended_states", stdin=marks)
+        pattern = "|".join(map(re.escape, held)) or "-"
+        apt_host.run(f"sed -i -E '/^Package: ({pattern})$/{{n;s/install ok/hold ok/}}' {USED}/var/lib/dpkg/status")
+        for names in others[1:]:
+            gone = generator.sample(there, 1) if there and generator.random() < 0.5 else []
+            wished = [name for name in names if name not in gone]
+            never = generator.sample(there, min(2, len(there))) + generator.sample(names, 1)
+            pin = f"Package: {' '.join(never)}\nPin: release *\nPin-Priority: {generator.choice([-1, 50, 990])}\n"
+            apt_host.run(f"cat >{USED}/etc/apt/preferences.d/some", stdin=pin)
+            wishes = [{"name": name, "state": "latest"} for name in wished]
+            wishes += [{"name": name, "state": "absent"} for name in gone]
+            answer = apt_host.plan(*wishes, refresh="never", root=USED)
+            if {"APT.WISH_VERSION", "APT.WISH_UNKNOWN"} & set(answer.codes):
+                continue  # the pin forbids what is wished, which is no matter of solving
+            mine, other = planned(answer), theirs(apt_host, [*wished, *(f"{name}-" for name in gone)], OPTIONS)
+            agreed += mine == other
+            refused = {finding["subject"] for finding in answer["findings"] if finding["code"].endswith("_REFUSED")}
+            difference = sorted((mine or set()) ^ (other or set()))
+            # Without a permission there is a plan to look at where apt-get gives up, or one that changes other things.
+            if mine != other and not (refused and (other is None or refused & {name for name, _, _ in difference})):
+                sizes = f"ours {mine and len(mine)}, theirs {other and len(other)}"
+                differing.append(f"{wished} without {gone}, held {held}, {pin!r}: {sizes}: {difference[:6]}")
+    assert not differing, f"seed {SEED}, {len(differing)} differ, {agreed} agree:\n" + "\n".join(differing)
+    print(f"{agreed} agree")
+    assert agreed

@@ -60,7 +60,7 @@ def _offered(view: View, package: Any) -> list[Any]:
 
 def _as_apt_has_it(view: View, version: Any) -> bool:
     package = version.parent_pkg
-    return same(version, package.current_ver) or same(version, view.candidate(package))
+    return same(version, package.current_ver) or same(version, view.default(package))
 
 
 def _affected(network: Network, solution: Mapping[int, int], gone: set[int], installed: Iterable[Any]) -> list[Any]:

@@ -115,7 +115,7 @@ class Network:
         """Return the place of a version in the order in which the solver tries them: what changes least is first."""
         own = self._versions[version]
         package = own.parent_pkg
-        current, candidate = package.current_ver, self._view.candidate(package)
+        current, candidate = package.current_ver, self._view.default(package)
         if current is not None:
             return 0 if current.id == version else 1 if candidate is not None and candidate.id == version else 2
         return 3 if candidate is not None and candidate.id == version else 4
@@ -146,7 +146,7 @@ class Network:
 
     def _candidate(self, package: Any) -> tuple[int, frozenset[int]]:
         if package.id not in self._candidates:
-            candidate = self._view.candidate(package)
+            candidate = self._view.default(package)
             allowed = frozenset(v.id for v in (candidate, package.current_ver) if v is not None)
             version = candidate.ver_str if candidate is not None else ""
             versions = (candidate,) if candidate is not None else ()

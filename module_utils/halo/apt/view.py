@@ -104,6 +104,10 @@ class View:
         """Return the version that would be installed."""
         return self.depcache.get_candidate_ver(package)
 
+    def default(self, package: Any) -> Any | None:
+        """Return the candidate by priorities alone; a trial may leave others behind."""
+        return self._policy.get_candidate_ver(package)
+
     def outcome(self, package: Any) -> Any | None:
         """Return the version of a package after what is marked now, or nothing."""
         depcache = self.depcache
