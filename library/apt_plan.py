@@ -123,6 +123,7 @@ findings:
   returned: always
   type: list
   elements: dict
+explanation: {description: The chains behind findings; docs/architecture.md has the keys., returned: always, type: list}
 log: {description: The file with dpkg's output; empty when dpkg was not run., returned: always, type: str}
 """
 
