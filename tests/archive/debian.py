@@ -10,6 +10,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.images.build import machine_archive
+
 from .errors import ArchiveError, run
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -22,18 +24,13 @@ def machine_mirrors() -> dict[str, str]:
     Raises:
         ArchiveError: It knows no Debian archive.
     """
-    command = ["apt-get", "indextargets", "--format", "$(ORIGIN)\t$(LABEL)\t$(REPO_URI)", "Created-By: Packages"]
-    found: dict[str, str] = {}
-    for line in run(command).stdout.decode().splitlines():
-        origin, label, uri = line.split("\t")
-        if origin == "Debian":
-            found.setdefault(label, uri)
-    if "Debian" not in found:
+    archive = machine_archive()
+    if not archive.main:
         raise ArchiveError(
             "the apt of this machine has no Debian archive to re-publish\n"
             "remedy: apt-get update; where there is none, test on real images: HALO_TEST_IMAGE_UBUNTU_2204=IMAGE"
         )
-    return found
+    return {"Debian": archive.main, **({"Debian-Security": archive.security} if archive.security else {})}
 
 
 class AptRoot:
@@ -81,6 +78,11 @@ class AptRoot:
             "Debug::NoLocking": "true",
         }
         self._options = [f"-o{name}={value}" for name, value in settings.items()]
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether the lists have ever been fetched."""
+        return any((self._directory / "lists").glob("*InRelease"))
 
     def update(self) -> None:
         """Refresh the lists; what has not changed is not fetched again.
