@@ -201,7 +201,11 @@ def derived(name: str, base: str, steps: str, tree: Path | None = None) -> str:
         steps: The lines of the Containerfile that follow FROM.
         tree: The directory that they copy from.
     """
-    files = {str(path.relative_to(tree)): path.read_text() for path in sorted(tree.rglob("*")) if path.is_file()} if tree else {}
+    files = (
+        {str(path.relative_to(tree)): path.read_text() for path in sorted(tree.rglob("*")) if path.is_file()}
+        if tree
+        else {}
+    )
     image = tag(name, podman("image", "inspect", "--format", "{{.Id}}", base).stdout, steps, files)
     if not exists(image):
         started = time.monotonic()
@@ -209,7 +213,13 @@ def derived(name: str, base: str, steps: str, tree: Path | None = None) -> str:
             Path(directory, "Containerfile").write_text(f"FROM {base}\n{steps}", encoding="utf-8")
             context = str(tree or directory)
             # Isolated by chroot, since podman's default runtime cannot start a container on every machine.
-            options = ["--isolation=chroot", "--network=host", "--no-cache", "--quiet", f"--file={directory}/Containerfile"]
+            options = [
+                "--isolation=chroot",
+                "--network=host",
+                "--no-cache",
+                "--quiet",
+                f"--file={directory}/Containerfile",
+            ]
             done = podman("build", *options, f"--tag={image}", context)
         report(name, image, started, done)
     return image
@@ -222,7 +232,9 @@ def report(name: str, image: str, started: float, done: subprocess.CompletedProc
         BuildError: podman failed.
     """
     if done.returncode:
-        raise BuildError(f"podman cannot make {image}: {done.stderr.strip()[-2000:]}\nremedy: see whether `podman info` works")
+        raise BuildError(
+            f"podman cannot make {image}: {done.stderr.strip()[-2000:]}\nremedy: see whether `podman info` works"
+        )
     say(f"  {name}: built {image} in {time.monotonic() - started:.0f} s")
 
 

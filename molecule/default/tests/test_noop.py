@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from tests.support.channel import release
 from tests.support.playbook import run
 
 
 def test_second_provisioning_changes_nothing_with_at_most_20_module_calls(host):
-    name = host.check_output(". /etc/os-release; echo $ID-$VERSION_ID")
+    name = release(host)
     result = run("playbooks/provision.yml", f"--limit={name}")
     assert (result.rc, result.changed(name)) == (0, 0), result.output[-3000:]
     assert 0 < len(result.calls) <= 20, result.calls
 
 
 def test_proofs_are_not_repeated_while_their_inputs_are_unchanged(host):
-    name = host.check_output(". /etc/os-release; echo $ID-$VERSION_ID")
+    name = release(host)
     result = run("playbooks/verify.yml", f"--limit={name}")
     assert result.rc == 0, result.output[-3000:]
     passed = [f for f in result.findings(name) if f["code"] == "PROOF.PASSED"]
