@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -119,6 +120,7 @@ class AptRoot:
         """
         missing = [package for file, package in closure.items() if not (self.archives / file).exists()]
         if missing:
+            print(f"  fetching {len(missing)} packages of {self._directory.name}", file=sys.stderr, flush=True)
             self._apt("download", *missing, directory=self.archives)
 
     def _apt(self, *arguments: str, directory: Path | None = None) -> subprocess.CompletedProcess[bytes]:

@@ -65,7 +65,7 @@ def _location(rule: Rule) -> str:
 
 
 def podman(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
-    """Run podman: root's, since the test hosts are root's containers; ``./halo`` puts one on PATH that goes through sudo."""
+    """Run podman, which must be root's as the test hosts are; ``./halo`` puts one on PATH that goes through sudo."""
     if check:
         return run(["podman", *arguments])
     return subprocess.run(["podman", *arguments], capture_output=True, check=False)

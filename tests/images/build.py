@@ -76,8 +76,8 @@ RECIPES = {
     "archive": Recipe("bookworm", components="main", packages=("nginx-light", "python3")),
 }
 
-#: Look-alikes of Ubuntu: the userland of another image, and what lies in the directory of their name. Their sources name
-#: Ubuntu's archive; what answers at that name is the test archive.
+#: Look-alikes of Ubuntu: the userland of another image, and what lies in the directory of their name. Their sources
+#: name Ubuntu's archive; what answers at that name is the test archive.
 LOOK_ALIKES = {"ubuntu-22.04": "debian-12", "ubuntu-24.04": "debian-13"}
 HOSTS = ("debian-12", "debian-13", *LOOK_ALIKES)
 

@@ -18,11 +18,10 @@ MIRROR = "http://archive.halo-test"
 
 @pytest.fixture(autouse=True, scope="module")
 def prepared(host):
-    """Bring what Ubuntu's server images have and test images lack: python3-apt, and an apt that minds dates, whatever this machine's does."""
+    """Bring python3-apt, as Ubuntu's server images have it, and an apt that minds dates, whatever this machine's does."""
     host.check_output("apt-get update -qq && apt-get install -qq --no-install-recommends python3-apt")
-    host.check_output(
-        "printf '%s\\n' 'Acquire::Check-Valid-Until \"true\";' 'Acquire::Check-Date \"true\";' >/etc/apt/apt.conf.d/zz-dates"
-    )
+    minding = 'Acquire::Check-Valid-Until "true"; Acquire::Check-Date "true";'
+    host.check_output(f"echo '{minding}' >/etc/apt/apt.conf.d/zz-dates")
 
 
 @pytest.fixture(autouse=True)
@@ -99,9 +98,8 @@ def test_unversioned_meta_is_refused_with_its_size_and_the_name_for_this_gpu():
 
 @pytest.mark.changes
 def test_pin_of_the_other_channel_is_a_warning(host):
-    host.check_output(
-        "printf 'Package: *\\nPin: release o=repo.radeon.com\\nPin-Priority: 600\\n' >/etc/apt/preferences.d/rocm-pin-600"
-    )
+    pin = "Package: *\\nPin: release o=repo.radeon.com\\nPin-Priority: 600\\n"
+    host.check_output(f"printf '{pin}' >/etc/apt/preferences.d/rocm-pin-600")
     result = run("playbooks/plan.yml", f"--limit={HOST}")
     assert result.rc == 0, result.output[-3000:]
     idle = [finding for finding in result.findings(HOST) if finding["code"] == "APT.PIN_IDLE"]
