@@ -6,6 +6,8 @@ last tests, which change the host.
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.support import channel, refusals
@@ -42,9 +44,12 @@ def refused(variant, code, *args):
     return result, refusals.error(result, HOST, code)
 
 
-def test_check_mode_shows_source_pin_key_and_the_whole_plan():
-    result = run("site.yml", f"--limit={HOST}", "--check", "--diff")
+def test_check_mode_shows_source_pin_key_and_the_whole_plan(tmp_path):
+    output = tmp_path / "plan.json"
+    result = run("site.yml", f"--limit={HOST}", "--check", "--diff", "-e", f"plan_output={output}")
     assert result.rc == 0, result.output[-3000:]
+    plan = json.loads(output.read_text(encoding="utf-8"))["hosts"][HOST]["plan"]
+    assert {"amdrocm10.0-gfx1151", "clang-18"} <= {change["name"] for change in plan["changes"]}
     for wanted in (
         f"+URIs: {MIRROR}/stable.repo.amd.com/rocm/core/packages/ubuntu2404",
         "+Signed-By: /etc/apt/keyrings/amdrocm.gpg",
