@@ -51,5 +51,6 @@ def installed(host: Any, *globs: str) -> dict[str, str]:
     """Return the installed packages that match, with their versions."""
     words = " ".join(f"'{glob}'" for glob in globs)
     said = host.run("dpkg-query -W -f '${db:Status-Status} ${Package} ${Version}\\n' " + words).stdout
+    # A package that is only known has no version.
     lines = [line.split() for line in said.splitlines()]
-    return {name: version for status, name, version in lines if status == "installed"}
+    return {line[1]: line[2] for line in lines if line[0] == "installed"}

@@ -87,7 +87,9 @@ def test_hip_program_holds_a_code_object_for_the_hosts_gfx(host, expected):
         if host.run(f"command -v llvm-objcopy-{clang}").rc == 0
         else "objcopy --dump-section .hip_fatbin=/tmp/saxpy/fatbin /tmp/saxpy/saxpy /tmp/saxpy/copy"
     )
-    listed = host.check_output(f"clang-offload-bundler-{clang} --list --type=o --input=/tmp/saxpy/fatbin")
+    # AMD's compiler, a stand-in, has its own llvm-objcopy.
+    path = f"PATH=$PATH:{expected['prefix']}/libexec/halo-stand-in"
+    listed = host.check_output(f"{path} clang-offload-bundler-{clang} --list --type=o --input=/tmp/saxpy/fatbin")
     assert f"amdgcn-amd-amdhsa--{expected['gfx']}" in listed
     host.run("rm -r /tmp/saxpy")
 
