@@ -15,7 +15,7 @@ from tests.support.playbook import run
 from tests.support.refusals import snapshot
 
 HOST = "ubuntu-24.04-virgin"
-MIRROR = "http://archive.halo-test"
+MIRROR = "http://archive.halo.test"
 
 
 @pytest.fixture(autouse=True, scope="module")
