@@ -191,3 +191,41 @@ def test_of_several_archives_each_is_told_with_its_own_reason(host: AptHost, ser
         f"http://127.0.0.1:9/{LEGACY} noble": "APT.REFRESH_FAILED",
     }
     assert "secret" not in json.dumps(answer)
+
+
+# Gives the host a language whose one message is what apt says of an unsigned archive; the locale is C's otherwise.
+GERMAN = """
+import pathlib, shutil, struct
+shutil.copytree("/usr/lib/locale/C.utf8", "/usr/lib/locale/de_DE.utf8")
+pairs = [("", "Content-Type: text/plain; charset=UTF-8\\n"),
+         ("The repository '%s' is not signed.", "Das Depot %s ist nicht signiert.")]
+texts = [text.encode() for side in zip(*pairs) for text in side]
+table, data = b"", b""
+for text in texts:
+    table += struct.pack("<2I", len(text), 28 + 16 * len(pairs) + len(data))
+    data += text + b"\\0"
+header = struct.pack("<7I", 0x950412DE, 0, len(pairs), 28, 28 + 8 * len(pairs), 0, 0)
+directory = pathlib.Path("/usr/share/locale/de/LC_MESSAGES")
+directory.mkdir(parents=True)
+for library in pathlib.Path("/usr/lib").glob("*/libapt-pkg.so.*.*.*"):
+    version = ".".join(library.name.split(".")[2:4])
+    (directory / f"libapt-pkg{version}.mo").write_bytes(header + table + data)
+"""
+
+
+def test_reasons_are_told_apart_on_a_host_of_another_language(host: AptHost, served: Served) -> None:
+    request = host.request([WISH], refresh="always", sources=[brought(served, served.at(LEGACY, "index-unsigned"))])
+    # AnsibleModule takes the host's locale before anything else.
+    driver = 'import locale, runpy; locale.setlocale(locale.LC_ALL, ""); runpy.run_path("/halo/drive.py")'
+    try:
+        host.python(GERMAN)
+        put(host, served.at(LEGACY, "index-unsigned"), served.keyring("legacy"))
+        host.run("mkdir -p /srv/lists/partial")
+        said = host.run("LC_ALL=de_DE.UTF-8 apt-get update -o Dir::State::lists=/srv/lists 2>&1", check=False)
+        assert "ist nicht signiert" in said, "else this shows nothing"
+        host.run("rm /etc/apt/sources.list.d/*")
+        answer = Answer(json.loads(host.run(f"LC_ALL=de_DE.UTF-8 python3 -c '{driver}'", stdin=request)))
+    finally:
+        host.run("rm -rf /usr/share/locale/de /usr/lib/locale/de_DE.utf8 /srv/lists")
+    assert answer.codes == ["APT.UNSIGNED"]
+    assert "is not signed" in answer["msg"]

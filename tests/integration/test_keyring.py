@@ -1,4 +1,4 @@
-"""Keyrings on a host with a real apt, and keys of the test archive: apt can use what is accepted, and nothing else comes.
+"""Keyrings on a host with a real apt: every key of the test archive is either of use to apt, or changes nothing.
 
 What module apt_keyring makes of keys by itself is in tests/unit/test_keyring.py.
 """
