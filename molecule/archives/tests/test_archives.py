@@ -85,7 +85,7 @@ def test_a_key_that_cannot_be_used(variant, code, says):
 
 
 @pytest.mark.parametrize(
-    ("variant", "code"), [("index-tampered-inrelease", "APT.REFRESH_FAILED"), ("index-stale", "APT.REFRESH_FAILED")]
+    ("variant", "code"), [("index-tampered-inrelease", "APT.SIGNATURE_BAD"), ("index-stale", "APT.CLOCK")]
 )
 def test_index_tampered_or_stale_is_never_used(variant, code):
     result, finding = refused(variant, code)
