@@ -152,9 +152,9 @@ NOW = 1_796_000_000
     ],
 )
 def test_a_finding_about_dates_names_both(message, said):
-    told = finding("http://archive.example.org noble", f"Release file for http://archive.example.org {message}", NOW)
+    told = finding("http://archive.example.org noble", f"Release file for InRelease {message}", NOW)
     assert (told.code, told.severity, told.subject) == ("APT.CLOCK", "error", "http://archive.example.org noble")
-    assert told.evidence == f"Release file for http://archive.example.org {message}; {said}; the host's date: 2026-11-30T00:53:20Z"
+    assert told.evidence == f"Release file for InRelease {message}; {said}; the host's date: 2026-11-30T00:53:20Z"
 
 
 def test_a_finding_about_no_date_names_none():

@@ -115,7 +115,7 @@ REFUSALS: tuple[Refusal, ...] = (
         "APT.REFRESH_FAILED",
         r"\b407\s+Proxy",
         "put user and password into the proxy's URL, in a file in /etc/apt/apt.conf.d: "
-        '`Acquire::http::Proxy "http://USER:PASSWORD@HOST:PORT";`',
+        '`Acquire::http::Proxy "http://USER:PASSWORD@proxy.example.org:3128";`',
     ),
     Refusal(
         "denied",
