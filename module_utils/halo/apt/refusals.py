@@ -42,7 +42,8 @@ class Refusal:
 
 
 #: In the order in which they count where a message fits several. apt calls nearly everything that it refuses unsigned
-#: as well, and gpgv says ERRSIG also of a missing key. Messages: apt 2.6 and 3.0, gpgv 2.2, sqv 1.2, as they were seen.
+#: as well, and gpgv says ERRSIG also of a missing key. tests/unit/test_apt_refusals.py has the messages as they were
+#: seen, of apt 2.6.2 with gpgv 2.2.40 and apt 3.0.4 with sqv 1.3.0, and says which ones nobody has seen.
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         "signature bad",
@@ -115,7 +116,7 @@ REFUSALS: tuple[Refusal, ...] = (
         "APT.REFRESH_FAILED",
         r"\b407\s+Proxy",
         "put user and password into the proxy's URL, in a file in /etc/apt/apt.conf.d: "
-        '`Acquire::http::Proxy "http://USER:PASSWORD@HOST:PORT";`',
+        '`Acquire::http::Proxy "http://USER:PASSWORD@proxy.example.org:3128";`',
     ),
     Refusal(
         "denied",
