@@ -23,6 +23,16 @@ params = {name: spec.get("default") for name, spec in glue.PLAN_ARGUMENTS.items(
 print(json.dumps(glue.plan({**params, **request["params"]}, request["check_mode"])))
 """
 
+# The same for module apt_audit.
+_AUDIT = """
+import json, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, "/halo")
+from halo.audit import glue
+params = {name: spec.get("default") for name, spec in glue.AUDIT_ARGUMENTS.items()}
+print(json.dumps(glue.audit({**params, **json.load(sys.stdin)})))
+"""
+
 
 def image(release: str) -> str:
     """Return the image of a release, built when there is none yet.
@@ -56,6 +66,7 @@ class AptHost:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         try:
             self.run("mkdir -p /halo; cat >/halo/drive.py", stdin=_DRIVER)
+            self.run("cat >/halo/audit.py", stdin=_AUDIT)
             subprocess.run(["podman", "cp", f"{ROOT}/module_utils/halo", f"{self.name}:/halo/halo"], check=True)
             self.run("apt-get update -qq && apt-get install -qq --no-install-recommends python3-apt")
         except BaseException:
@@ -93,8 +104,14 @@ class AptHost:
 
     def plan(self, *wishes: dict[str, Any], check_mode: bool = False, **params: Any) -> Answer:
         """Plan, or with ``execute=True`` execute, and return the module's answer."""
-        command = self.command("python3", "/halo/drive.py")
-        request = self.request(list(wishes), check_mode, **params)
+        return self._drive("drive.py", self.request(list(wishes), check_mode, **params))
+
+    def audit(self, **params: Any) -> Answer:
+        """Audit, and return the module's answer."""
+        return self._drive("audit.py", json.dumps(params))
+
+    def _drive(self, driver: str, request: str) -> Answer:
+        command = self.command("python3", f"/halo/{driver}")
         done = subprocess.run(command, input=request, capture_output=True, text=True, check=False)
         # Whatever goes wrong is a finding; and nothing but the answer may reach the output that Ansible reads.
         assert done.returncode == 0, done.stdout + done.stderr

@@ -11,7 +11,8 @@ _STATUS = Path("var/lib/dpkg/status")
 _UPDATES = Path("var/lib/dpkg/updates")
 _EXTENDED = Path("var/lib/apt/extended_states")
 _FIELD = re.compile(r"^(Package|Status|Architecture|Version|Auto-Installed): (.*)$", re.MULTILINE)
-_UNFINISHED = ("half-installed", "half-configured", "unpacked", "triggers-awaited", "triggers-pending")
+#: States of a package with which dpkg has not finished.
+UNFINISHED = ("half-installed", "half-configured", "unpacked", "triggers-awaited", "triggers-pending")
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Package:
         version: Its version.
         want: What is wanted of it: ``install``, ``hold``, ``deinstall``, ``purge``.
         state: What it is: ``installed``, ``config-files``, ``half-configured`` and so on.
+        flag: ``ok``, or ``reinstreq`` where only installing it again makes it whole.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Package:
     version: str
     want: str
     state: str
+    flag: str = "ok"
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,10 @@ def read(root: str = "/") -> Database:
         want, _, rest = stanza.get("Status", "").partition(" ")
         flag, _, state = rest.partition(" ")
         name = stanza.get("Package", "")
-        if state in _UNFINISHED or flag == "reinstreq":
+        if state in UNFINISHED or flag == "reinstreq":
             unfinished.append(f"{name} is {state}")
         if state not in ("", "not-installed", "config-files"):
-            package = Package(name, stanza.get("Architecture", ""), stanza.get("Version", ""), want, state)
+            package = Package(name, stanza.get("Architecture", ""), stanza.get("Version", ""), want, state, flag)
             packages[f"{name}:{package.arch}"] = package
     journal = base / _UPDATES
     if journal.is_dir() and any(entry.name.isdigit() for entry in journal.iterdir()):

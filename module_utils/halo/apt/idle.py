@@ -34,7 +34,7 @@ def idle_pins(root: PrivateRoot, view: View, own: Collection[str]) -> list[Findi
         if not path.is_file() or (path.parent == parts and path.suffix not in ("", ".pref")):
             continue
         for pin, packages in stanzas(path.read_text(encoding="utf-8", errors="replace")):
-            if not any(_meets(pin, archive) for archive in archives):
+            if not any(meets(pin, archive) for archive in archives):
                 findings.append(
                     _finding(str(root.host / "etc/apt" / path.relative_to(root.path)), pin, packages, archives)
                 )
@@ -54,7 +54,7 @@ def stanzas(text: str) -> Iterable[tuple[str, str]]:
             yield fields["pin"], fields.get("package", "*")
 
 
-def _meets(pin: str, archive: Any) -> bool:
+def meets(pin: str, archive: Any) -> bool:
     """Say whether an archive is what a pin means; what is not understood is taken for met."""
     kind, _, rest = pin.partition(" ")
     if kind == "origin":
