@@ -127,5 +127,14 @@ def test_channels_mixed_is_refused_with_the_list_of_packages(host):
         assert "rocm-core 7.2.4.70204-93~24.04" in finding["evidence"]
         assert "rocm_runtime_migrate" in finding["remedy"]
         assert snapshot(host) == before
+
+        # What is wrong there is seen by the audit, too: jammy's suite on noble.
+        host.check_output("sed -i 's/ noble / jammy /' /etc/apt/sources.list.d/rocm.list")
+        audit = run("playbooks/audit.yml", f"--limit={HOST}")
+        assert (audit.rc, audit.changed(HOST)) == (0, 0), audit.output[-3000:]
+        wrong = [finding for finding in audit.findings(HOST) if finding["code"] == "SOURCE.WRONG_SUITE"]
+        assert [finding["severity"] for finding in wrong] == ["warning"]
+        assert "jammy" in wrong[0]["evidence"]
+        assert "rocm.list" in wrong[0]["subject"] + wrong[0]["evidence"]
     finally:
         host.check_output(f"apt-get purge -qq rocm-core && rm {key} /etc/apt/sources.list.d/rocm.list")
