@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
+import lzma
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -128,7 +130,9 @@ def test_both_forms_are_read_with_all_that_they_say(audit: Audit) -> None:
         "Types: deb deb-src\n# in between\nURIs: https://a.example.org/x https://b.example.org/y/\nSuites: noble\n"
         "Components: main\n extra\nArchitectures: amd64\nSigned-By: /etc/apt/keyrings/a.gpg\nTrusted: no\nEnabled: no\n"
     )
-    answer = audit({f"{PARTS}/v.sources": text, f"{PARTS}/w.list": "deb [ arch=amd64,i386 ] http://c.example.org ./ #x\n"})
+    answer = audit(
+        {f"{PARTS}/v.sources": text, f"{PARTS}/w.list": "deb [ arch=amd64,i386 ] http://c.example.org ./ #x\n"}
+    )
     entries = {(entry["type"], entry["uri"]): entry for entry in answer["sources"]}
     assert len(entries) == 6
     first = entries["deb-src", "https://b.example.org/y/"]
@@ -177,7 +181,11 @@ def test_source_twice_is_not_said_of_what_apt_loads_once(audit: Audit, second: s
 def test_source_twice_keeps_the_stacks_own_file(audit: Audit) -> None:
     own = f"{PARTS}/rocm.list"
     answer = audit(
-        {own: f"deb {URI} noble main\n", f"{PARTS}/a.sources": stanza("http://archive.example.org/rocm"), **listed(URI)},
+        {
+            own: f"deb {URI} noble main\n",
+            f"{PARTS}/a.sources": stanza("http://archive.example.org/rocm"),
+            **listed(URI),
+        },
         archives=[{"uris": [URI], "file": own}],
     )
     assert by_code(answer, "SOURCE.TWICE")["detail"]["keep"]["file"] == own
@@ -202,7 +210,9 @@ def agrees_with_apt(host: AptHost, answer: Answer) -> bool:
 def test_signed_by_conflict_is_an_error_where_this_apt_fails(
     audit: Audit, shared_apt_host: AptHost, first: str, second: str
 ) -> None:
-    answer = audit({f"{PARTS}/a.list": f"deb {first} {URI} noble main\n", f"{PARTS}/b.list": f"deb {second} {URI}/ noble x\n"})
+    answer = audit(
+        {f"{PARTS}/a.list": f"deb {first} {URI} noble main\n", f"{PARTS}/b.list": f"deb {second} {URI}/ noble x\n"}
+    )
     problem = by_code(answer, "SOURCE.CONFLICT")
     assert f"{PARTS}/a.list:1 says" in problem["evidence"] and f"{PARTS}/b.list:1 says" in problem["evidence"]
     assert agrees_with_apt(shared_apt_host, answer), answer["msg"]
@@ -226,7 +236,9 @@ def test_signed_by_conflict_of_a_list_and_a_sources_keeps_deb822(audit: Audit, s
 
 def test_wrong_suite_of_a_vendors_source_is_told_before_anything_is_solved(audit: Audit) -> None:
     uri = "https://repo.example.org/rocm/apt/6.2"
-    answer = audit({f"{PARTS}/rocm.list": f"deb {uri} jammy main\n", **listed(uri, "jammy")}, archives=[{"uris": [uri]}])
+    answer = audit(
+        {f"{PARTS}/rocm.list": f"deb {uri} jammy main\n", **listed(uri, "jammy")}, archives=[{"uris": [uri]}]
+    )
     problem = one(answer, "SOURCE.WRONG_SUITE")
     assert problem["evidence"] == (
         f"suite jammy in {PARTS}/rocm.list:1 is for Ubuntu 22.04 (jammy), the host is Ubuntu 24.04 LTS"
@@ -269,11 +281,18 @@ def test_components_and_architectures_that_the_archive_does_not_have(audit: Audi
 
 def test_an_archive_that_was_never_reached_is_named_and_nothing_is_concluded(audit: Audit) -> None:
     status = DPKG + package("from-there")
-    problem = one(audit({f"{PARTS}/a.list": f"deb {URI} noble main\n", "/var/lib/dpkg/status": status}), "SOURCE.NO_LISTS")
+    problem = one(
+        audit({f"{PARTS}/a.list": f"deb {URI} noble main\n", "/var/lib/dpkg/status": status}), "SOURCE.NO_LISTS"
+    )
     assert problem["subject"] == f"{URI} noble"
 
 
-BAD_LINES = ["deb http://x\n", "debx http://x noble main\n", "deb [foo http://x noble main\n", "deb http://x noble/ main\n"]
+BAD_LINES = [
+    "deb http://x\n",
+    "debx http://x noble main\n",
+    "deb [foo http://x noble main\n",
+    "deb http://x noble/ main\n",
+]
 
 
 @pytest.mark.parametrize("bad", BAD_LINES)
@@ -292,7 +311,6 @@ def test_malformed_line_is_named_and_the_others_are_read(audit: Audit, shared_ap
 BAD_STANZAS = {
     "no URIs": "Types: deb\nSuites: noble\nComponents: main\n",
     "no field": "garbage\n",
-    "a line of no field": stanza() + "nocolon\n",
     "an unknown type": stanza().replace("deb\n", "rpm\n"),
     "a key that is none": stanza() + "Signed-By:\n -----BEGIN\n .\n abc\n",
 }
@@ -307,6 +325,17 @@ def test_malformed_stanza_is_named_and_the_others_are_read(audit: Audit, shared_
     assert TREE not in problem["evidence"] and "asked" not in problem["evidence"]
     suites = [entry["suite"] for entry in answer["sources"] if entry["stanza"]]
     assert suites == ["noble", "noble-updates"]
+    assert agrees_with_apt(shared_apt_host, answer)
+
+
+def test_a_line_that_is_no_field_is_a_warning_where_apt_passes_over_it(audit: Audit, shared_apt_host: AptHost) -> None:
+    answer = audit({f"{PARTS}/x.sources": f"{stanza()}nocolon\n\n{stanza(suites='noble-updates')}"})
+    problem = by_code(answer, "SOURCE.UNREADABLE")
+    assert (problem["severity"], problem["line"], problem["detail"]["reason"]) == ("warning", 5, "nocolon")
+    assert agrees_with_apt(shared_apt_host, answer)
+    answer = audit({f"{PARTS}/x.sources": f"{stanza()}\n{stanza(suites='noble-updates')}nocolon\n"})
+    problem = by_code(answer, "SOURCE.UNREADABLE")
+    assert (problem["severity"], problem["line"], problem["stanza"]) == ("error", 6, 2)
     assert agrees_with_apt(shared_apt_host, answer)
 
 
@@ -349,7 +378,9 @@ def source(keyring: str = NEW) -> Files:
 
 
 def test_key_expired(audit: Audit, copies: dict[str, Any]) -> None:
-    answer = audit({**source(), NEW: copies["expired"]}, archives=[{"uris": [URI], "fingerprints": [copies["fingerprint"]]}])
+    answer = audit(
+        {**source(), NEW: copies["expired"]}, archives=[{"uris": [URI], "fingerprints": [copies["fingerprint"]]}]
+    )
     problem = one(answer, "SOURCE.KEY_EXPIRED")
     assert problem["severity"] == "warning"
     assert problem["detail"]["fingerprint"] == copies["fingerprint"] and problem["detail"]["keyring"] == NEW
@@ -426,9 +457,7 @@ def test_key_binary_plus_armoured(audit: Audit, copies: dict[str, Any], gpg: Gpg
     assert "binary key followed by an armoured one" in problem["evidence"]
 
 
-@pytest.mark.parametrize(
-    ("name", "armour"), [("/etc/apt/keyrings/v.gpg", True), ("/etc/apt/keyrings/v.asc", False)]
-)
+@pytest.mark.parametrize(("name", "armour"), [("/etc/apt/keyrings/v.gpg", True), ("/etc/apt/keyrings/v.asc", False)])
 def test_key_in_a_form_that_its_name_denies(
     audit: Audit, copies: dict[str, Any], gpg: GpgHome, name: str, armour: bool
 ) -> None:
@@ -485,28 +514,42 @@ def test_pin_is_not_called_idle_while_an_archive_is_unknown(audit: Audit) -> Non
     assert audit(files).codes == ["SOURCE.NO_LISTS"]
 
 
-@pytest.mark.parametrize(("text", "effect"), [(pin("release *", "-1"), "nothing"), (pin("origin *", "1001"), "downgrades")])
+@pytest.mark.parametrize(
+    ("text", "effect"), [(pin("release *", "-1"), "nothing"), (pin("origin *", "1001"), "downgrades")]
+)
 def test_pin_that_matches_everything(audit: Audit, text: str, effect: str) -> None:
     problem = one(audit({f"{PINS}/all.pref": text}), "APT.PIN_EVERYTHING")
     assert effect in problem["evidence"]
 
 
 BAD_PINS = {
-    "no Package": pin("version 1").replace("Package: *\n", ""),
-    "no priority": pin("version 1").replace("Pin-Priority: 600\n", ""),
-    "priority 0": pin("version 1", "0"),
-    "priority too high": pin("version 1", "99999"),
-    "no number": pin("version 1", "high"),
+    "no Package": "Pin: version 1\nPin-Priority: 600\n",
+    "no priority": "Package: a\nPin: version 1\n",
+    "priority 0": pin("version 1", "0", "a"),
+    "priority too high": pin("version 1", "99999", "a"),
+    "no number": pin("version 1", "high", "a"),
+    "no field": "garbage\n",
 }
 
 
 @pytest.mark.parametrize("bad", BAD_PINS.values(), ids=BAD_PINS.keys())
-def test_malformed_preferences(audit: Audit, bad: str) -> None:
+def test_malformed_preferences(audit: Audit, shared_apt_host: AptHost, bad: str) -> None:
     answer = audit({f"{PINS}/x.pref": f"{pin('version 2', packages='a')}\n# odd\n{bad}\n{pin('release o=elsewhere')}"})
     problem = by_code(answer, "APT.PREFERENCES_UNREADABLE")
     assert (problem["severity"], problem["file"], problem["line"]) == ("error", f"{PINS}/x.pref", 6)
     # What could still be read is judged.
     assert by_code(answer, "APT.PIN_IDLE")["line"] == 6 + bad.count("\n") + 1
+    options = f"-o Dir={TREE} -o Dir::State::status={TREE}/var/lib/dpkg/status -o Dir::Cache=/srv/none"
+    assert "E:" in shared_apt_host.run(f"apt-get {options} -s install dpkg 2>&1 || true")
+
+
+@pytest.mark.parametrize("text", [pin("bogus 1", "0"), pin("version 1"), "Package: a\nPin-Priority: 5\n"])
+def test_pins_that_apt_does_not_understand_and_passes_over(audit: Audit, shared_apt_host: AptHost, text: str) -> None:
+    problem = one(audit({f"{PINS}/x.pref": text}), "APT.PIN_IDLE")
+    assert "does not understand" in problem["evidence"]
+    options = f"-o Dir={TREE} -o Dir::State::status={TREE}/var/lib/dpkg/status -o Dir::Cache=/srv/none"
+    said = shared_apt_host.run(f"apt-get {options} -s install dpkg 2>&1 || true")
+    assert "E:" not in said, said
 
 
 # dpkg
@@ -556,20 +599,21 @@ def test_held_package(audit: Audit) -> None:
 
 def test_packages_that_no_archive_has(audit: Audit) -> None:
     gone = package("removed", "deinstall ok config-files")
-    found = one(audit({"/var/lib/dpkg/status": DPKG + package("zed") + package("acme", version="2") + gone}), "APT.NO_ARCHIVE")
+    found = one(
+        audit({"/var/lib/dpkg/status": DPKG + package("zed") + package("acme", version="2") + gone}), "APT.NO_ARCHIVE"
+    )
     assert (found["subject"], [one["name"] for one in found["detail"]["packages"]]) == ("2 packages", ["acme", "zed"])
     assert "acme 2, zed 1" in found["evidence"]
 
 
-def test_packages_that_only_a_compressed_index_has(audit: Audit, shared_apt_host: AptHost) -> None:
+@pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress)])
+def test_packages_that_only_a_compressed_index_has(audit: Audit, ending: str, pack: Callable[[bytes], bytes]) -> None:
     name = f"{LISTS}/archive.example.org_ubuntu_dists_noble_main_binary-amd64_Packages"
-    index = DPKG.replace("Status: install ok installed\n", "")
-    for pack, ending in (("gzip", ".gz"), ("/usr/lib/apt/apt-helper cat-file", "")):
-        encoded = shared_apt_host.run(f"printf '{index}' >/srv/index; {pack} /srv/index | base64 || true; rm -f /srv/index*")
-        if ending:
-            encoded = shared_apt_host.run(f"printf '{index}' | {pack} -c | base64")
-        data = base64.b64decode(encoded)
-        assert audit({name: None, name + ending: data})["problems"] == []
+    index = pack(b"Package: other\nVersion: 1\n\nPackage: dpkg\nVersion: 1\n\n")
+    assert audit({name: None, name + ending: index})["problems"] == []
+    status = DPKG + package("other") + package("another")
+    answer = audit({name: None, name + ending: index, "/var/lib/dpkg/status": status})
+    assert one(answer, "APT.NO_ARCHIVE")["detail"]["packages"] == [{"name": "another", "arch": "amd64", "version": "1"}]
 
 
 def test_diversions_by_hand_and_of_what_is_gone(audit: Audit) -> None:

@@ -125,10 +125,7 @@ def _release(path: Path) -> tuple[dict[str, str], frozenset[str]]:
     end = min((at for at in (text.find(mark) for mark in _HASHES) if at >= 0), default=len(text))
     if not marker:
         signature = _bytes(path.with_name(path.name + ".gpg"))
-    try:
-        said = fields(text[:end].decode("utf-8", "replace").strip().split("\n"))
-    except ValueError:
-        return {}, frozenset()
+    said = fields(text[:end].decode("utf-8", "replace").strip().split("\n"))
     return said, openpgp.issuers(marker + signature)
 
 
