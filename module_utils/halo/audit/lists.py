@@ -186,13 +186,13 @@ def homeless(found: Iterable[Archive], database: Database) -> list[Problem]:
     for path, arch in {path: arch for archive in every for arch, path in archive.indexes}.items():
         offered.setdefault(arch, set()).update(_names(path))
     anywhere = set().union(*offered.values())
-    anyhow = offered.get("", set())
+    # Flat archives do not say of which architecture their packages are.
+    fitting = {arch: names | offered.get("", set()) for arch, names in offered.items()} | {"all": anywhere}
     lost = sorted(
         (
             package
             for package in database.packages.values()
-            if package.name.encode()
-            not in (anywhere if package.arch == "all" else anyhow | offered.get(package.arch, set()))
+            if package.name.encode() not in fitting.get(package.arch, offered.get("", set()))
         ),
         key=lambda package: package.name,
     )
