@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
+import lzma
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -309,7 +311,6 @@ def test_malformed_line_is_named_and_the_others_are_read(audit: Audit, shared_ap
 BAD_STANZAS = {
     "no URIs": "Types: deb\nSuites: noble\nComponents: main\n",
     "no field": "garbage\n",
-    "a line of no field": stanza() + "nocolon\n",
     "an unknown type": stanza().replace("deb\n", "rpm\n"),
     "a key that is none": stanza() + "Signed-By:\n -----BEGIN\n .\n abc\n",
 }
@@ -324,6 +325,17 @@ def test_malformed_stanza_is_named_and_the_others_are_read(audit: Audit, shared_
     assert TREE not in problem["evidence"] and "asked" not in problem["evidence"]
     suites = [entry["suite"] for entry in answer["sources"] if entry["stanza"]]
     assert suites == ["noble", "noble-updates"]
+    assert agrees_with_apt(shared_apt_host, answer)
+
+
+def test_a_line_that_is_no_field_is_a_warning_where_apt_passes_over_it(audit: Audit, shared_apt_host: AptHost) -> None:
+    answer = audit({f"{PARTS}/x.sources": f"{stanza()}nocolon\n\n{stanza(suites='noble-updates')}"})
+    problem = by_code(answer, "SOURCE.UNREADABLE")
+    assert (problem["severity"], problem["line"], problem["detail"]["reason"]) == ("warning", 5, "nocolon")
+    assert agrees_with_apt(shared_apt_host, answer)
+    answer = audit({f"{PARTS}/x.sources": f"{stanza()}\n{stanza(suites='noble-updates')}nocolon\n"})
+    problem = by_code(answer, "SOURCE.UNREADABLE")
+    assert (problem["severity"], problem["line"], problem["stanza"]) == ("error", 6, 2)
     assert agrees_with_apt(shared_apt_host, answer)
 
 
@@ -511,21 +523,33 @@ def test_pin_that_matches_everything(audit: Audit, text: str, effect: str) -> No
 
 
 BAD_PINS = {
-    "no Package": pin("version 1").replace("Package: *\n", ""),
-    "no priority": pin("version 1").replace("Pin-Priority: 600\n", ""),
-    "priority 0": pin("version 1", "0"),
-    "priority too high": pin("version 1", "99999"),
-    "no number": pin("version 1", "high"),
+    "no Package": "Pin: version 1\nPin-Priority: 600\n",
+    "no priority": "Package: a\nPin: version 1\n",
+    "priority 0": pin("version 1", "0", "a"),
+    "priority too high": pin("version 1", "99999", "a"),
+    "no number": pin("version 1", "high", "a"),
+    "no field": "garbage\n",
 }
 
 
 @pytest.mark.parametrize("bad", BAD_PINS.values(), ids=BAD_PINS.keys())
-def test_malformed_preferences(audit: Audit, bad: str) -> None:
+def test_malformed_preferences(audit: Audit, shared_apt_host: AptHost, bad: str) -> None:
     answer = audit({f"{PINS}/x.pref": f"{pin('version 2', packages='a')}\n# odd\n{bad}\n{pin('release o=elsewhere')}"})
     problem = by_code(answer, "APT.PREFERENCES_UNREADABLE")
     assert (problem["severity"], problem["file"], problem["line"]) == ("error", f"{PINS}/x.pref", 6)
     # What could still be read is judged.
     assert by_code(answer, "APT.PIN_IDLE")["line"] == 6 + bad.count("\n") + 1
+    options = f"-o Dir={TREE} -o Dir::State::status={TREE}/var/lib/dpkg/status -o Dir::Cache=/srv/none"
+    assert "E:" in shared_apt_host.run(f"apt-get {options} -s install dpkg 2>&1 || true")
+
+
+@pytest.mark.parametrize("text", [pin("bogus 1", "0"), pin("version 1"), "Package: a\nPin-Priority: 5\n"])
+def test_pins_that_apt_does_not_understand_and_passes_over(audit: Audit, shared_apt_host: AptHost, text: str) -> None:
+    problem = one(audit({f"{PINS}/x.pref": text}), "APT.PIN_IDLE")
+    assert "does not understand" in problem["evidence"]
+    options = f"-o Dir={TREE} -o Dir::State::status={TREE}/var/lib/dpkg/status -o Dir::Cache=/srv/none"
+    said = shared_apt_host.run(f"apt-get {options} -s install dpkg 2>&1 || true")
+    assert "E:" not in said, said
 
 
 # dpkg
@@ -582,17 +606,14 @@ def test_packages_that_no_archive_has(audit: Audit) -> None:
     assert "acme 2, zed 1" in found["evidence"]
 
 
-def test_packages_that_only_a_compressed_index_has(audit: Audit, shared_apt_host: AptHost) -> None:
+@pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress)])
+def test_packages_that_only_a_compressed_index_has(audit: Audit, ending: str, pack: Callable[[bytes], bytes]) -> None:
     name = f"{LISTS}/archive.example.org_ubuntu_dists_noble_main_binary-amd64_Packages"
-    index = DPKG.replace("Status: install ok installed\n", "")
-    for pack, ending in (("gzip", ".gz"), ("/usr/lib/apt/apt-helper cat-file", "")):
-        encoded = shared_apt_host.run(
-            f"printf '{index}' >/srv/index; {pack} /srv/index | base64 || true; rm -f /srv/index*"
-        )
-        if ending:
-            encoded = shared_apt_host.run(f"printf '{index}' | {pack} -c | base64")
-        data = base64.b64decode(encoded)
-        assert audit({name: None, name + ending: data})["problems"] == []
+    index = pack(b"Package: other\nVersion: 1\n\nPackage: dpkg\nVersion: 1\n\n")
+    assert audit({name: None, name + ending: index})["problems"] == []
+    status = DPKG + package("other") + package("another")
+    answer = audit({name: None, name + ending: index, "/var/lib/dpkg/status": status})
+    assert one(answer, "APT.NO_ARCHIVE")["detail"]["packages"] == [{"name": "another", "arch": "amd64", "version": "1"}]
 
 
 def test_diversions_by_hand_and_of_what_is_gone(audit: Audit) -> None:

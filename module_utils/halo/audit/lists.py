@@ -125,10 +125,7 @@ def _release(path: Path) -> tuple[dict[str, str], frozenset[str]]:
     end = min((at for at in (text.find(mark) for mark in _HASHES) if at >= 0), default=len(text))
     if not marker:
         signature = _bytes(path.with_name(path.name + ".gpg"))
-    try:
-        said = fields(text[:end].decode("utf-8", "replace").strip().split("\n"))
-    except ValueError:
-        return {}, frozenset()
+    said = fields(text[:end].decode("utf-8", "replace").strip().split("\n"))
     return said, openpgp.issuers(marker + signature)
 
 
@@ -189,13 +186,13 @@ def homeless(found: Iterable[Archive], database: Database) -> list[Problem]:
     for path, arch in {path: arch for archive in every for arch, path in archive.indexes}.items():
         offered.setdefault(arch, set()).update(_names(path))
     anywhere = set().union(*offered.values())
-    anyhow = offered.get("", set())
+    # Flat archives do not say of which architecture their packages are.
+    fitting = {arch: names | offered.get("", set()) for arch, names in offered.items()} | {"all": anywhere}
     lost = sorted(
         (
             package
             for package in database.packages.values()
-            if package.name.encode()
-            not in (anywhere if package.arch == "all" else anyhow | offered.get(package.arch, set()))
+            if package.name.encode() not in fitting.get(package.arch, offered.get("", set()))
         ),
         key=lambda package: package.name,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..apt.idle import meets
 from .lists import Archive
 from .model import Problem
-from .sources import Text, ignored, unreadable
+from .sources import Text, ignored, odd, unreadable
 from .stanzas import Stanza, stanzas
 from .verdict import Judge
 
@@ -61,6 +61,8 @@ def check(texts: Iterable[Text], archives: Sequence[Archive], judge: Judge) -> l
                 unreadable(file.name, stanza.line, stanza.number, reason, _CODE) for stanza, reason in bad
             ] or [unreadable(file.name, 0, 0, "apt refuses the file and does not say why", _CODE)]
         for stanza in found:
+            if stanza.odd and not _reason(stanza):
+                problems.append(odd(file, stanza, _CODE))
             if not _reason(stanza):
                 problems += _pin(file, stanza, archives)
     return problems
@@ -68,10 +70,11 @@ def check(texts: Iterable[Text], archives: Sequence[Archive], judge: Judge) -> l
 
 def _reason(stanza: Stanza) -> str:
     """Return why apt refuses a stanza, or nothing."""
-    if not stanza.readable:
-        return "apt's parser cannot read the stanza"
     if not stanza.fields.get("package"):
         return "the stanza has no Package"
+    if not _understood(stanza):
+        # apt passes over the stanza before it looks at the priority.
+        return ""
     priority = stanza.fields.get("pin-priority", "")
     number = _number(priority)
     if number is None or not number:
@@ -79,6 +82,12 @@ def _reason(stanza: Stanza) -> str:
     if abs(number) > _HIGHEST:
         return f"Pin-Priority {priority} is beyond {_HIGHEST}"
     return ""
+
+
+def _understood(stanza: Stanza) -> bool:
+    """Say whether apt knows what the pin means; for every package it knows no pin to a version."""
+    kinds = ("release", "origin") if stanza.words("package") == ("*",) else ("release", "origin", "version")
+    return next(iter(stanza.words("pin")), "") in kinds
 
 
 def _number(text: str) -> int | None:
@@ -91,12 +100,11 @@ def _number(text: str) -> int | None:
 def _pin(file: Text, stanza: Stanza, archives: Sequence[Archive]) -> list[Problem]:
     pin = " ".join(stanza.fields.get("pin", "").split())
     packages = " ".join(stanza.words("package"))
-    priority = int(stanza.fields["pin-priority"])
-    kind = pin.partition(" ")[0]
-    if kind not in ("release", "origin", "version"):
+    priority = _number(stanza.fields.get("pin-priority", "")) or 0
+    if not _understood(stanza):
         evidence = f"line {stanza.line}: apt does not understand `Pin: {pin}`, so the stanza does nothing"
         return [_problem("APT.PIN_IDLE", file, stanza, pin, packages, priority, evidence)]
-    if kind == "version":
+    if pin.startswith("version"):
         return []
     met = [archive for archive in archives if _meets(pin, archive)]
     if not met and priority > 0:

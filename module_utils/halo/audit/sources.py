@@ -75,6 +75,14 @@ def unreadable(name: str, line: int, stanza: int, reason: str, code: str) -> Pro
     return Problem(code, "error", name, f"{at}{reason}", remedy, name, line, stanza, detail)
 
 
+def odd(file: Text, stanza: Stanza, code: str) -> Problem:
+    """Return the warning about a line that is no field, which apt passes over."""
+    line = _shown(file.text.split("\n")[stanza.odd - 1])
+    evidence = f"line {stanza.odd}: `{line}` is no field; apt passes over it"
+    remedy = f"correct {file.name} at line {stanza.odd}"
+    return Problem(code, "warning", file.name, evidence, remedy, file.name, stanza.odd, stanza.number, {"reason": line})
+
+
 def read(texts: Iterable[Text], judge: Judge) -> tuple[list[Entry], list[Problem]]:
     """Return the entries of files, and an error for each line or stanza that apt refuses; the others are read."""
     entries: list[Entry] = []
@@ -131,11 +139,12 @@ def _stanza_file(file: Text, judge: Judge, whole: bool) -> tuple[list[Entry], li
     for stanza in stanzas(file.text):
         # Disabled stanzas before it, so that apt counts as a person does.
         reason = "" if whole else judge.sources(file.name, _FILL * (stanza.number - 1) + stanza.text)
-        if reason or not stanza.readable:
-            reason = reason or "apt's parser cannot read the stanza"
+        if reason:
             problems.append(unreadable(file.name, stanza.line, stanza.number, reason, "SOURCE.UNREADABLE"))
-        else:
-            entries += _entries(file.name, stanza)
+            continue
+        entries += _entries(file.name, stanza)
+        if stanza.odd:
+            problems.append(odd(file, stanza, "SOURCE.UNREADABLE"))
     return entries, problems
 
 
