@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _STATUS = Path("var/lib/dpkg/status")
-_UPDATES = Path("var/lib/dpkg/updates")
+JOURNAL = Path("var/lib/dpkg/updates")
 _EXTENDED = Path("var/lib/apt/extended_states")
 _FIELD = re.compile(r"^(Package|Status|Architecture|Version|Auto-Installed): (.*)$", re.MULTILINE)
-#: States of a package with which dpkg has not finished.
-UNFINISHED = ("half-installed", "half-configured", "unpacked", "triggers-awaited", "triggers-pending")
+_UNFINISHED = ("half-installed", "half-configured", "unpacked", "triggers-awaited", "triggers-pending")
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,11 @@ class Package:
     want: str
     state: str
     flag: str = "ok"
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether dpkg has begun with it and not finished."""
+        return self.state in _UNFINISHED or self.flag == "reinstreq"
 
 
 @dataclass(frozen=True)
@@ -72,16 +76,20 @@ def read(root: str = "/") -> Database:
     for stanza in _stanzas((base / _STATUS).read_text(encoding="utf-8", errors="replace")):
         want, _, rest = stanza.get("Status", "").partition(" ")
         flag, _, state = rest.partition(" ")
-        name = stanza.get("Package", "")
-        if state in UNFINISHED or flag == "reinstreq":
-            unfinished.append(f"{name} is {state}")
+        package = Package(stanza["Package"], stanza.get("Architecture", ""), stanza.get("Version", ""), want, state, flag)
+        if package.unfinished:
+            unfinished.append(f"{package.name} is {state}")
         if state not in ("", "not-installed", "config-files"):
-            package = Package(name, stanza.get("Architecture", ""), stanza.get("Version", ""), want, state, flag)
-            packages[f"{name}:{package.arch}"] = package
-    journal = base / _UPDATES
-    if journal.is_dir() and any(entry.name.isdigit() for entry in journal.iterdir()):
-        unfinished.append(f"{journal} holds an unfinished transaction")
+            packages[f"{package.name}:{package.arch}"] = package
+    if interrupted(root):
+        unfinished.append(f"{base / JOURNAL} holds an unfinished transaction")
     return Database(packages, _auto(base / _EXTENDED), tuple(unfinished))
+
+
+def interrupted(root: str = "/") -> bool:
+    """Say whether dpkg's journal holds changes that it has not taken over."""
+    journal = Path(root) / JOURNAL
+    return journal.is_dir() and any(entry.name.isdigit() for entry in journal.iterdir())
 
 
 def _auto(path: Path) -> frozenset[str]:

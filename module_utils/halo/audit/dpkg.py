@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..apt.dpkgdb import UNFINISHED, Database, Package
+from ..apt.dpkgdb import JOURNAL, Database, Package, interrupted
 from .model import Problem
 
-_JOURNAL = "var/lib/dpkg/updates"
 _DIVERSIONS = "var/lib/dpkg/diversions"
 _GCC = "usr/lib/gcc/x86_64-linux-gnu"
 _DKMS = "amdgpu-dkms"
@@ -21,13 +20,12 @@ def states(database: Database, root: str, apu: bool | None) -> list[Problem]:
     for package in packages:
         if package.name == _DKMS and apu:
             problems.append(_kernel_module(package))
-        elif package.state in UNFINISHED or package.flag == "reinstreq":
+        elif package.unfinished:
             problems.append(_unfinished(package))
-    journal = Path(root) / _JOURNAL
-    if journal.is_dir() and any(entry.name.isdigit() for entry in journal.iterdir()):
-        evidence = f"/{_JOURNAL} holds changes that dpkg has not taken over yet: it was interrupted"
+    if interrupted(root):
+        evidence = f"/{JOURNAL} holds changes that dpkg has not taken over yet: it was interrupted"
         problems.append(
-            Problem("DPKG.UNFINISHED", "warning", "dpkg", evidence, "dpkg --configure -a", f"/{_JOURNAL}", 0, 0, {})
+            Problem("DPKG.UNFINISHED", "warning", "dpkg", evidence, "dpkg --configure -a", f"/{JOURNAL}", 0, 0, {})
         )
     held = sorted((package for package in packages if package.want == "hold"), key=lambda package: package.name)
     if held:
