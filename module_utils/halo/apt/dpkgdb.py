@@ -76,7 +76,9 @@ def read(root: str = "/") -> Database:
     for stanza in _stanzas((base / _STATUS).read_text(encoding="utf-8", errors="replace")):
         want, _, rest = stanza.get("Status", "").partition(" ")
         flag, _, state = rest.partition(" ")
-        package = Package(stanza["Package"], stanza.get("Architecture", ""), stanza.get("Version", ""), want, state, flag)
+        package = Package(
+            stanza["Package"], stanza.get("Architecture", ""), stanza.get("Version", ""), want, state, flag
+        )
         if package.unfinished:
             unfinished.append(f"{package.name} is {state}")
         if state not in ("", "not-installed", "config-files"):

@@ -92,15 +92,11 @@ def _lasting(
         f"{'expired' if expired else 'expires'} {when}" if good else f"is {when}"
     )
     return [
-        Problem(
+        entry.problem(
             "SOURCE.KEY_EXPIRED" if expired else "SOURCE.KEY_EXPIRING",
             "warning",
-            entry.archive,
             said,
             _renew(entry, wanted),
-            entry.file,
-            entry.line,
-            entry.stanza,
             {
                 "entry": entry.where(),
                 "keyring": places,
@@ -143,9 +139,7 @@ def _absent(entry: Entry, keys: Sequence[Key], places: str, missing: Sequence[st
         "there": there,
         "keyring_wanted": wanted.keyring if wanted else "",
     }
-    return Problem(
-        code, "warning", entry.archive, evidence, _renew(entry, wanted), entry.file, entry.line, entry.stanza, detail
-    )
+    return entry.problem(code, "warning", evidence, _renew(entry, wanted), detail)
 
 
 def _unreadable(entry: Entry, store: Store, wanted: Wanted | None) -> Problem:
@@ -153,25 +147,13 @@ def _unreadable(entry: Entry, store: Store, wanted: Wanted | None) -> Problem:
     detail = {"entry": entry.where(), "keyring": store.name, "keyring_wanted": wanted.keyring if wanted else ""}
     # A keyring that can be read, and not by apt, has the right key in the wrong form.
     code = "SOURCE.KEYRING_UNUSABLE" if store.keys or store.form else "SOURCE.KEY_MISSING"
-    return Problem(
-        code, "warning", entry.archive, evidence, _renew(entry, wanted), entry.file, entry.line, entry.stanza, detail
-    )
+    return entry.problem(code, "warning", evidence, _renew(entry, wanted), detail)
 
 
 def _unverified(entry: Entry) -> Problem:
     evidence = f"{entry.place} says trusted=yes: apt installs from it whatever anybody sends"
     remedy = f"take trusted out of {entry.place}, and name the archive's keyring with Signed-By"
-    return Problem(
-        "SOURCE.UNVERIFIED",
-        "warning",
-        entry.archive,
-        evidence,
-        remedy,
-        entry.file,
-        entry.line,
-        entry.stanza,
-        {"entry": entry.where()},
-    )
+    return entry.problem("SOURCE.UNVERIFIED", "warning", evidence, remedy, {"entry": entry.where()})
 
 
 def stale(found: Iterable[Archive], stores: Mapping[str, Store], question: Question) -> list[Problem]:

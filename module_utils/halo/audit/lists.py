@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import mmap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -159,14 +159,8 @@ def not_there(found: Iterable[Archive], native: str) -> list[Problem]:
                 evidence = f"{entry.place} names the {what} {', '.join(names)}, the archive has {', '.join(there)}"
                 remedy = f"take {', '.join(names)} out of {entry.place}, or correct it"
                 detail = {"entry": entry.where(), "what": what, "names": names, "offered": there}
-                problems.append(_problem("SOURCE.NOT_THERE", "warning", entry, evidence, remedy, detail))
+                problems.append(entry.problem("SOURCE.NOT_THERE", "warning", evidence, remedy, detail))
     return problems
-
-
-def _problem(
-    code: str, severity: str, entry: Entry, evidence: str, remedy: str, detail: Mapping[str, object]
-) -> Problem:
-    return Problem(code, severity, entry.archive, evidence, remedy, entry.file, entry.line, entry.stanza, dict(detail))
 
 
 def homeless(found: Iterable[Archive], database: Database) -> list[Problem]:
@@ -179,7 +173,7 @@ def homeless(found: Iterable[Archive], database: Database) -> list[Problem]:
     if unseen:
         evidence = f"nothing of it is in /{LISTS}: it was never asked, did not answer, or has no suite of this name"
         return [
-            _problem("SOURCE.NO_LISTS", "info", entry, evidence, "apt-get update", {"entry": entry.where()})
+            entry.problem("SOURCE.NO_LISTS", "info", evidence, "apt-get update", {"entry": entry.where()})
             for entry in unseen
         ]
     offered: dict[str, set[bytes]] = {}

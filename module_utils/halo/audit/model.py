@@ -96,6 +96,10 @@ class Entry:
         """Return the entry as problems carry it."""
         return asdict(self)
 
+    def problem(self, code: str, severity: str, evidence: str, remedy: str, detail: Mapping[str, Any]) -> Problem:
+        """Return a problem of this entry's archive, at this entry's place."""
+        return Problem(code, severity, self.archive, evidence, remedy, self.file, self.line, self.stanza, dict(detail))
+
 
 @dataclass(frozen=True)
 class Wanted:

@@ -52,9 +52,8 @@ def _value(entry: Entry, option: str) -> str:
     return value if "-----" in value else " ".join(sorted(value.replace(",", " ").split()))
 
 
-def _detail(group: Sequence[Entry], question: Question) -> dict[str, object]:
-    keep = best(group, question)
-    return {"keep": keep.where(), "drop": [entry.where() for entry in group if entry is not keep]}
+def _detail(keep: Entry, others: Iterable[Entry]) -> dict[str, object]:
+    return {"keep": keep.where(), "drop": [entry.where() for entry in others]}
 
 
 def _places(group: Iterable[Entry]) -> str:
@@ -69,16 +68,13 @@ def _conflict(group: Sequence[Entry], option: str, question: Question, judge: Ju
     refused = judge.sources("conflict.list", "".join(f"{_line(entry)}\n" for entry in group))
     evidence = f"{name} differs: {values}" + (", so every apt call fails" if refused else "")
     remedy = f"leave one source of this archive, the one in {keep.place}; then `apt-get check`"
-    return Problem(
+    others = [entry for entry in group if entry is not keep]
+    return keep.problem(
         "SOURCE.CONFLICT",
         "error" if refused else "warning",
-        keep.archive,
         evidence,
         remedy,
-        keep.file,
-        keep.line,
-        keep.stanza,
-        {"option": name, **_detail(group, question)},
+        {"option": name, **_detail(keep, others)},
     )
 
 
@@ -87,8 +83,7 @@ def _twice(group: Sequence[Entry], question: Question) -> Problem:
     others = [entry for entry in group if entry is not keep]
     evidence = f"{_places(group)} name the same archive"
     remedy = f"leave the one in {keep.place}, take out {_places(others)}"
-    detail = _detail(group, question)
-    return Problem("SOURCE.TWICE", "warning", keep.archive, evidence, remedy, keep.file, keep.line, keep.stanza, detail)
+    return keep.problem("SOURCE.TWICE", "warning", evidence, remedy, _detail(keep, others))
 
 
 def _short(value: str) -> str:

@@ -94,9 +94,7 @@ def _problem(
         # Whether another archive has a suite of this name nobody here knows; of the stack's it is known.
         "certain": bool(suite and question.wanted(entry)),
     }
-    return Problem(
-        "SOURCE.WRONG_SUITE", severity, entry.archive, evidence, remedy, entry.file, entry.line, entry.stanza, detail
-    )
+    return entry.problem("SOURCE.WRONG_SUITE", severity, evidence, remedy, detail)
 
 
 def _host(os: Mapping[str, str]) -> str:

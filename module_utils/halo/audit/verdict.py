@@ -12,6 +12,7 @@ from typing import Any
 import apt_pkg
 
 from ..apt.errors import fail
+from ..apt.root import marked
 
 _NOTHING = "/dev/null"
 
@@ -106,5 +107,5 @@ class Judge:
 
 
 def _words(error: BaseException) -> str:
-    """Return apt's message without the mark of an error."""
-    return "; ".join(part[2:] if part[:2] in ("E:", "W:") else part for part in str(error).split(", E:"))
+    """Return apt's messages without their marks."""
+    return "; ".join(text for _, text in marked(error))
