@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.images.build import machine_archive
+from tests.images.build import Archive, machine_archive
 
 from .errors import ArchiveError, run
 
@@ -19,8 +19,8 @@ _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _URI = re.compile(r"^'\S+' (([^\s_]+)_([^\s_]+)_[^\s_]+\.deb) \d+ ", re.MULTILINE)
 
 
-def machine_mirrors() -> dict[str, str]:
-    """Return where this machine's apt finds Debian, by the label of the Release file.
+def machine_mirrors() -> Archive:
+    """Return where this machine's apt finds Debian.
 
     Raises:
         ArchiveError: It knows no Debian archive.
@@ -31,7 +31,7 @@ def machine_mirrors() -> dict[str, str]:
             "the apt of this machine has no Debian archive to re-publish\n"
             "remedy: apt-get update; where there is none, test on real images: HALO_TEST_IMAGE_UBUNTU_2204=IMAGE"
         )
-    return {"Debian": archive.main, **({"Debian-Security": archive.security} if archive.security else {})}
+    return archive
 
 
 class AptRoot:
@@ -49,9 +49,9 @@ class AptRoot:
             (self._directory / path).mkdir(parents=True, exist_ok=True)
         (self._directory / "status").touch()
         mirrors = machine_mirrors()
-        suites = [("Debian", release), ("Debian", f"{release}-updates"), ("Debian-Security", f"{release}-security")]
+        pockets = {release: mirrors.main, f"{release}-updates": mirrors.main, f"{release}-security": mirrors.security}
         signed = f"[arch=amd64 signed-by={_KEYRING}]" if _KEYRING.exists() else "[arch=amd64]"
-        lines = [f"deb {signed} {mirrors[label]} {suite} main\n" for label, suite in suites if label in mirrors]
+        lines = [f"deb {signed} {uri} {suite} main\n" for suite, uri in pockets.items() if uri]
         (self._directory / "etc" / "sources.list").write_text("".join(lines), encoding="utf-8")
         settings = {
             "Dir::State": self._directory,

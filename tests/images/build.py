@@ -241,6 +241,8 @@ def report(name: str, image: str, started: float, done: subprocess.CompletedProc
 def given(name: str, image: str) -> str:
     """Return the image that the environment names, with what a server has; pulled when podman does not have it."""
     if image.startswith(OURS):
+        if not exists(image):
+            raise BuildError(f"podman has no image {image}\nremedy: unset {variable(name)}, and one is built")
         return image
     if not exists(image) and (done := podman("pull", "--quiet", image)).returncode:
         raise BuildError(
@@ -259,8 +261,6 @@ def build(name: str) -> str:
         BuildError: mmdebstrap or podman failed, or the image that the environment names does not exist.
     """
     if image := os.environ.get(variable(name), ""):
-        if image.startswith(OURS) and not exists(image):
-            raise BuildError(f"podman has no image {image}\nremedy: unset {variable(name)}, and one is built")
         return given(name, image)
     if name not in LOOK_ALIKES:
         return bootstrapped(name)

@@ -10,7 +10,6 @@ import itertools
 import os
 import shutil
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -22,6 +21,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.archive.server import SLOW_RATE
+from tests.images import build as images
 from tests.support.served_archive import AMDROCM, LEGACY, LEGACY_KEY, NETWORK, Served
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,21 +93,14 @@ class Host:
         return self.run("apt-get", "update", *alone, *dates, "-oAcquire::Retries=0")
 
 
-def image(release: str) -> str:
-    """Return the image of a release."""
-    variable = f"HALO_TEST_IMAGE_{release.replace('-', '_').upper()}"
-    if variable in os.environ:
-        return os.environ[variable]
-    builder = ROOT / "tests" / "images" / "build.py"
-    done = subprocess.run([sys.executable, builder, release], check=True, capture_output=True, text=True)
-    return done.stdout.strip().partition("=")[2]
-
-
 @pytest.fixture(scope="module", params=["debian-12", "debian-13"])
 def host(request: pytest.FixtureRequest) -> Iterator[Host]:
-    name = f"halo-archive-host-{uuid.uuid4().hex[:8]}"
-    options = ["--detach", "--init", f"--name={name}", f"--network={NETWORK}"]
-    subprocess.run(["podman", "run", *options, image(request.param), "sleep", "1800"], check=True, capture_output=True)
+    purpose = os.environ.get("HALO_TEST_NAME", "halo")
+    name = f"{purpose}-archive-host-{uuid.uuid4().hex[:8]}"
+    # By label `./halo clean` finds what a test that was ended leaves behind.
+    options = ["--detach", "--init", f"--name={name}", f"--label=halo-test={purpose}", f"--network={NETWORK}"]
+    command = ["podman", "run", *options, images.build(request.param), "sleep", "1800"]
+    subprocess.run(command, check=True, capture_output=True)
     yield Host(request.param, name)
     subprocess.run(["podman", "rm", "--force", "--time=0", name], check=True, capture_output=True)
 

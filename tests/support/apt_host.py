@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from tests.images import build as images
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASES = ("debian-12", "debian-13")
@@ -34,19 +35,6 @@ print(json.dumps(glue.audit({**params, **json.load(sys.stdin)})))
 """
 
 
-def image(release: str) -> str:
-    """Return the image of a release, built when there is none yet.
-
-    Raises:
-        RuntimeError: It cannot be built; the builder has said why.
-    """
-    command = [sys.executable, str(ROOT / "tests/images/build.py"), release]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"no image of {release}")
-    return done.stdout.strip().partition("=")[2]
-
-
 class AptHost:
     """A container that is started with python3-apt in it, and removed when the block ends.
 
@@ -62,7 +50,7 @@ class AptHost:
     def __enter__(self) -> AptHost:
         label = f"halo-test={os.environ.get('HALO_TEST_NAME', 'halo')}"
         options = ["--detach", "--name", self.name, "--label", label, "--tmpfs=/small:size=1m"]
-        command = ["podman", "run", *options, image(self.release), "sleep", "infinity"]
+        command = ["podman", "run", *options, images.build(self.release), "sleep", "infinity"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         try:
             self.run("mkdir -p /halo; cat >/halo/drive.py", stdin=_DRIVER)

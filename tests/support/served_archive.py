@@ -54,8 +54,9 @@ def serving(out: Path, cache: Path) -> Iterator[Served]:
     site = Site(out, cache)
     build(site, ["amd"])
     _, specs = load_archives(HERE / "archives.yml")
-    name = f"{os.environ.get('HALO_TEST_NAME', 'halo')}-archive-{uuid.uuid4().hex[:8]}"
+    purpose = os.environ.get("HALO_TEST_NAME", "halo")
+    name = f"{purpose}-archive-{uuid.uuid4().hex[:8]}"
     try:
-        yield Served(nginx.start(site.out, NETWORK, name), site, make(specs, site.keys))
+        yield Served(nginx.start(site.out, NETWORK, name, label=f"halo-test={purpose}"), site, make(specs, site.keys))
     finally:
         nginx.stop(name)
