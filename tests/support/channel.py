@@ -9,9 +9,6 @@ from typing import Any
 
 from tests.support.playbook import ROOT
 
-#: Both channels' Origins; what a host's ROCm must not come from when it is not the stack's.
-ORIGINS = {"amdrocm": "AMD ROCm", "legacy": "repo.radeon.com"}
-
 
 def release(host: Any) -> str:
     """Return the host's release, such as ``ubuntu-24.04``."""
@@ -54,3 +51,19 @@ def installed(host: Any, *globs: str) -> dict[str, str]:
     # A package that is only known has no version.
     lines = [line.split() for line in said.splitlines()]
     return {line[1]: line[2] for line in lines if line[0] == "installed"}
+
+
+def assert_keyring(host: Any, path: str, channel: str) -> None:
+    """Assert that a keyring holds the channel's key alone, in a file that apt's user can read."""
+    keyring = host.file(path)
+    assert (keyring.mode, keyring.user) == (0o644, "root")
+    assert fingerprints_in(keyring.content) == [fingerprint(channel)]
+
+
+def assert_pin_spares_others(host: Any, *absent: str) -> None:
+    """Assert that the pins are in force for packages of the channel that are not installed, and not for another."""
+    said = host.check_output(f"apt-cache policy {' '.join(absent)} bash")
+    not_installed, shell = said[: said.index("bash:")], said[said.index("bash:") :]
+    assert " 990\n" in not_installed, said
+    assert " 990\n" not in shell
+    assert " 600\n" not in shell

@@ -16,10 +16,8 @@ def release(host):
 
 def test_keyring_holds_the_stacks_key_alone(host):
     """Case key-binary-plus-armoured: it is served as a binary key with an armoured copy behind it."""
-    keyring = host.file("/etc/apt/keyrings/amdrocm.gpg")
-    assert (keyring.mode, keyring.user) == (0o644, "root")
-    assert channel.fingerprints_in(keyring.content) == [channel.fingerprint("amdrocm")]
-    assert b"BEGIN PGP" not in keyring.content
+    channel.assert_keyring(host, "/etc/apt/keyrings/amdrocm.gpg", "amdrocm")
+    assert b"BEGIN PGP" not in host.file("/etc/apt/keyrings/amdrocm.gpg").content
 
 
 def test_source_is_the_releases_and_trusts_that_key_alone(host, release):
@@ -43,11 +41,7 @@ def test_pin_of_the_other_channel_is_not_what_decides(host):
     """Case pin-of-the-other-channel: the role's pin names the channel's Origin, and AMD's packages alone."""
     pin = host.file("/etc/apt/preferences.d/halo-rocm_source.pref").content_string
     assert "Package: amdrocm*\nPin: release o=AMD ROCm\n" in pin
-    said = host.check_output("apt-cache policy amdrocm-opencl10.0 bash")
-    not_installed, shell = said[: said.index("bash:")], said[said.index("bash:") :]
-    assert " 990\n" in not_installed, said
-    assert " 990\n" not in shell
-    assert " 600\n" not in shell
+    channel.assert_pin_spares_others(host, "amdrocm-opencl10.0")
 
 
 def test_only_the_hosts_own_gpu_is_there(host):

@@ -22,9 +22,7 @@ def release(host):
 
 
 def test_keyring_holds_the_stacks_key_alone(host):
-    keyring = host.file("/etc/apt/keyrings/rocm.gpg")
-    assert (keyring.mode, keyring.user) == (0o644, "root")
-    assert channel.fingerprints_in(keyring.content) == [channel.fingerprint("legacy")]
+    channel.assert_keyring(host, "/etc/apt/keyrings/rocm.gpg", "legacy")
 
 
 def test_source_is_the_releases_and_trusts_that_key_alone(host, release):
@@ -47,11 +45,7 @@ def test_distro_package_outranks_and_distro_hipcc_outranks_are_solved_by_explici
 
 
 def test_pin_prefers_the_channel_for_its_own_packages_and_for_no_other(host):
-    said = host.check_output("apt-cache policy rocm-openmp-sdk rocblas bash")
-    not_installed, shell = said[: said.index("bash:")], said[said.index("bash:") :]
-    assert " 990\n" in not_installed, said
-    assert " 990\n" not in shell
-    assert " 600\n" not in shell
+    channel.assert_pin_spares_others(host, "rocm-openmp-sdk", "rocblas")
 
 
 def test_no_rocm_of_another_origin_is_left(host):
