@@ -13,6 +13,7 @@ version_added: "0.1.0"
 description:
   - Collects the findings of every task's result and prints a table for each host when the run ends. A stage is a role.
   - Writes the same as JSON, a file for each run and a copy named C(last.json).
+  - With the extra variable C(plan_output) it also writes what the run planned, host by host, to the file of that name.
   - Colours follow ansible-core's own settings, so there are none where the output is no terminal.
 requirements:
   - enable in configuration, C(callbacks_enabled = halo_table)
@@ -78,6 +79,8 @@ class CallbackModule(CallbackBase):
         self._about: dict[str, Any] = {}
         self._play = ""
         self._staged = False
+        self._plans: dict[str, Any] = {}
+        self._plan_output = ""
 
     def v2_playbook_on_start(self, playbook: Any) -> None:
         """Learn all stages beforehand, so that those that a failure keeps from running show as not reached."""
@@ -89,6 +92,7 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Keep the play's name, the stage of tasks outside roles."""
         self._play = play.get_name().strip() or "play"
+        self._plan_output = str(play.get_variable_manager().extra_vars.get("plan_output") or "")
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """Add a result."""
@@ -112,6 +116,7 @@ class CallbackModule(CallbackBase):
             if not (stats.failures.get(host) or stats.dark.get(host)):
                 self._run.forgive(host)
         report = self._run.report(**self._about, finished=_now())
+        self._write_plans(report)
         if not self._staged and not report["hosts"]:
             return  # a playbook without roles that has nothing to say, such as the one that makes the test hosts
         width = shutil.get_terminal_size((100, 24)).columns
@@ -125,9 +130,27 @@ class CallbackModule(CallbackBase):
                 f"the report was not written: {error}; set HALO_REPORT_DIR to a directory that can be"
             )
 
+    def _write_plans(self, report: dict[str, Any]) -> None:
+        if not self._plan_output:
+            return
+        hosts = {
+            name: {
+                "plan": self._plans.get(name, {}),
+                "findings": [finding for stage in host["stages"] for finding in stage["findings"]],
+            }
+            for name, host in report["hosts"].items()
+        }
+        try:
+            _replace(Path(self._plan_output), json.dumps({**self._about, "hosts": hosts}, indent=1) + "\n")
+        except OSError as error:
+            self._display.warning(f"plan_output was not written: {error}; name a file in a directory that exists")
+
     def _add(self, result: Any, status: str) -> None:
         role = result.task._role
         plain = result.result
+        if "plan" in plain and result.task.action == "apt_plan":
+            # The first one, which is made before anything is changed.
+            self._plans.setdefault(result.host.get_name(), plain["plan"])
         if status == "ok" and result.task.action == "ansible.builtin.validate_argument_spec":
             return  # runs for every role whatever the tags, so it says nothing about the stage
         # A play's own tasks matter where they say something; a stage of theirs in every table would not.
@@ -151,7 +174,11 @@ def _write(directory: Path, report: dict[str, Any]) -> Path:
     name = f"{report.get('started', _now()).replace(':', '').replace('-', '')}-{os.getpid()}.json"
     text = json.dumps(report, indent=2) + "\n"
     for path in (directory / name, directory / "last.json"):
-        part = path.with_name(f".{path.name}.{os.getpid()}")
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        _replace(path, text)
     return directory / name
+
+
+def _replace(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)

@@ -1,4 +1,4 @@
-"""Counts what a playbook really costs: every module that is sent to a host, one line a call.
+"""Counts what a playbook really costs: every module that is sent to a host, a line a call.
 
 Tasks are the wrong unit: ``copy`` runs two modules, a skipped task none.
 """
@@ -15,7 +15,7 @@ from ansible.plugins.callback import CallbackBase
 DOCUMENTATION = """
 name: module_calls
 type: aggregate
-short_description: append the name of every executed module to a file
+short_description: append every host and the module that it executes to a file
 description: Appends to the file that the environment variable E(HALO_MODULE_CALLS) names.
 requirements: [enabled in C(callbacks_enabled)]
 """
@@ -28,7 +28,8 @@ def _counted(self: ActionBase, module_name: str | None = None, *args: Any, **kwa
     if path:
         # Workers are forks of this process: O_APPEND keeps their lines whole.
         with Path(path).open("a", encoding="utf-8") as calls:
-            calls.write(f"{module_name or self._task.action}\n")
+            host = self._templar.available_variables["inventory_hostname"]
+            calls.write(f"{host} {module_name or self._task.action}\n")
     return _execute_module(self, module_name, *args, **kwargs)
 
 

@@ -83,8 +83,8 @@ def read_file(path: str, limit: int) -> bytes:
 
 
 def masked(url: str) -> str:
-    """Return a URL without its user and password, for messages."""
-    return re.sub(r"(?<=//)[^/@]*@", "***@", url)
+    """Return a URL, or a text with URLs in it, without users and passwords, for messages."""
+    return re.sub(r"(?<=//)[^/@\s]*@", "***@", url)
 
 
 def proxy_of(url: str) -> str:

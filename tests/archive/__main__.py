@@ -30,14 +30,18 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     builder = commands.add_parser("build", parents=[common], help="build what is not built yet")
     builder.add_argument("part", nargs="*", help=f"default: all of {', '.join(PARTS)}")
     builder.add_argument("--cache", type=Path, default=default_cache(), help="real packages; default: %(default)s")
-    builder.add_argument("--no-refresh", action="store_true", help="take Debian's lists as they were fetched last")
+    builder.add_argument("--no-refresh", action="store_true", help="take Debian's lists as they are, if there are any")
 
     serving = commands.add_parser("serve", parents=[common], help="serve by nginx in a container, and print the URL")
     serving.add_argument("--network", default="podman", help="the test hosts' podman network; default: %(default)s")
+    serving.add_argument("--name", default=nginx.CONTAINER, help="what to call the container; default: %(default)s")
+    serving.add_argument("--ip", default="", help="its address in the network; default: any")
+    serving.add_argument("--label", default="", help="what to label it with, as name=value")
     serving.add_argument("--loopback", action="store_true", help="by Python on 127.0.0.1, in the foreground, instead")
     serving.add_argument("--port", type=int, default=0, help="with --loopback; default: a free one")
 
-    commands.add_parser("stop", help="remove nginx's container")
+    stopping = commands.add_parser("stop", help="remove nginx's container")
+    stopping.add_argument("--name", default=nginx.CONTAINER, help="default: %(default)s")
     chosen = parser.parse_args(arguments)
     unknown = set(getattr(chosen, "part", [])) - set(PARTS)
     if unknown:
@@ -54,7 +58,7 @@ def main() -> int:
             manifest = build(site, chosen.part or PARTS, refresh=not chosen.no_refresh)
             print(json.dumps(manifest["built"]))
         elif chosen.command == "stop":
-            nginx.stop()
+            nginx.stop(chosen.name)
         elif not (chosen.out / "archive.json").exists():
             remedy = f"python -m tests.archive build --out {chosen.out}"
             raise ArchiveError(f"{chosen.out} holds no archive\nremedy: {remedy}")
@@ -63,7 +67,7 @@ def main() -> int:
                 print(f"http://127.0.0.1:{httpd.server_port}", flush=True)
                 httpd.serve_forever()
         else:
-            print(nginx.start(chosen.out.resolve(), chosen.network))
+            print(nginx.start(chosen.out.resolve(), chosen.network, chosen.name, ip=chosen.ip, label=chosen.label))
     except ArchiveError as error:
         print(f"tests.archive: {error}", file=sys.stderr)
         return 1

@@ -79,7 +79,7 @@ def build(site: Site, parts: Sequence[str] = PARTS, *, refresh: bool = True) -> 
     Args:
         site: Where to build.
         parts: Which of :data:`PARTS`.
-        refresh: Whether Debian's lists are refreshed first; without it the cache decides what is newest.
+        refresh: Whether Debian's lists are refreshed first; without it those that are there decide what is newest.
 
     Raises:
         ArchiveError: Something cannot be built; the message says what.
@@ -137,7 +137,7 @@ def _build_ubuntu(
 ) -> bool:
     recipe = read_yaml(HERE / "republish.yml")[codename]
     apt = AptRoot(site.cache / recipe["release"], recipe["release"])
-    if refresh:
+    if refresh or not apt.has_lists:
         apt.update()
     real: dict[str, str] = {}
     for group in recipe["groups"]:

@@ -7,8 +7,11 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from tests.images.build import Archive, machine_archive
 
 from .errors import ArchiveError, run
 
@@ -16,24 +19,19 @@ _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _URI = re.compile(r"^'\S+' (([^\s_]+)_([^\s_]+)_[^\s_]+\.deb) \d+ ", re.MULTILINE)
 
 
-def machine_mirrors() -> dict[str, str]:
-    """Return where this machine's apt finds Debian, by the label of the Release file.
+def machine_mirrors() -> Archive:
+    """Return where this machine's apt finds Debian.
 
     Raises:
         ArchiveError: It knows no Debian archive.
     """
-    command = ["apt-get", "indextargets", "--format", "$(ORIGIN)\t$(LABEL)\t$(REPO_URI)", "Created-By: Packages"]
-    found: dict[str, str] = {}
-    for line in run(command).stdout.decode().splitlines():
-        origin, label, uri = line.split("\t")
-        if origin == "Debian":
-            found.setdefault(label, uri)
-    if "Debian" not in found:
+    archive = machine_archive()
+    if not archive.main:
         raise ArchiveError(
             "the apt of this machine has no Debian archive to re-publish\n"
             "remedy: apt-get update; where there is none, test on real images: HALO_TEST_IMAGE_UBUNTU_2204=IMAGE"
         )
-    return found
+    return archive
 
 
 class AptRoot:
@@ -51,9 +49,9 @@ class AptRoot:
             (self._directory / path).mkdir(parents=True, exist_ok=True)
         (self._directory / "status").touch()
         mirrors = machine_mirrors()
-        suites = [("Debian", release), ("Debian", f"{release}-updates"), ("Debian-Security", f"{release}-security")]
+        pockets = {release: mirrors.main, f"{release}-updates": mirrors.main, f"{release}-security": mirrors.security}
         signed = f"[arch=amd64 signed-by={_KEYRING}]" if _KEYRING.exists() else "[arch=amd64]"
-        lines = [f"deb {signed} {mirrors[label]} {suite} main\n" for label, suite in suites if label in mirrors]
+        lines = [f"deb {signed} {uri} {suite} main\n" for suite, uri in pockets.items() if uri]
         (self._directory / "etc" / "sources.list").write_text("".join(lines), encoding="utf-8")
         settings = {
             "Dir::State": self._directory,
@@ -81,6 +79,11 @@ class AptRoot:
             "Debug::NoLocking": "true",
         }
         self._options = [f"-o{name}={value}" for name, value in settings.items()]
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether the lists have ever been fetched."""
+        return any((self._directory / "lists").glob("*InRelease"))
 
     def update(self) -> None:
         """Refresh the lists; what has not changed is not fetched again.
@@ -117,6 +120,7 @@ class AptRoot:
         """
         missing = [package for file, package in closure.items() if not (self.archives / file).exists()]
         if missing:
+            print(f"  fetching {len(missing)} packages of {self._directory.name}", file=sys.stderr, flush=True)
             self._apt("download", *missing, directory=self.archives)
 
     def _apt(self, *arguments: str, directory: Path | None = None) -> subprocess.CompletedProcess[bytes]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from tempfile import TemporaryDirectory
+
+from tests.images import build as images
 
 from .errors import ArchiveError, run
 from .server import LOGIN_PAGE, RULES, SLOW_RATE, Rule
@@ -22,8 +22,8 @@ _CUT_PORT = 8080
 #: In the container: what was built, the configuration, and the stand-in for connections that are cut.
 _ROOT = "/srv/archive"
 
-_SUITE = "bookworm"
-_PACKAGES = ("nginx-light", "python3")
+#: The label that tells whether a container is as wanted.
+_MADE_OF = "halo-archive"
 
 
 def configuration() -> str:
@@ -65,14 +65,10 @@ def _location(rule: Rule) -> str:
 
 
 def podman(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
-    """Run podman as root, since the test hosts are root's containers."""
-    prefix: list[str] = []
-    if os.geteuid():
-        settings = [f"{name}={os.environ[name]}" for name in ("CONTAINERS_CONF",) if name in os.environ]
-        prefix = ["sudo", "-n", "env", *settings]
+    """Run podman, which must be root's as the test hosts are; ``./halo`` puts one on PATH that goes through sudo."""
     if check:
-        return run([*prefix, "podman", *arguments])
-    return subprocess.run([*prefix, "podman", *arguments], capture_output=True, check=False)
+        return run(["podman", *arguments])
+    return subprocess.run(["podman", *arguments], capture_output=True, check=False)
 
 
 def image() -> str:
@@ -81,50 +77,36 @@ def image() -> str:
     Raises:
         ArchiveError: It cannot be built.
     """
-    sources = _machine_sources()
-    recipe = json.dumps([_SUITE, _PACKAGES, sources])
-    name = f"localhost/halo-test/archive:{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
-    if podman("image", "exists", name, check=False).returncode == 0:
-        return name
-    with TemporaryDirectory(prefix="halo-archive-") as work:
-        tree = Path(work, "tree.tar")
-        options = ["--variant=minbase", f"--include={','.join(_PACKAGES)}", "--dpkgopt=force-unsafe-io"]
-        options += ["--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/doc/*"]
-        sudo = ["sudo", "-n"] if os.geteuid() else []
-        run([*sudo, "mmdebstrap", *options, "--format=tar", _SUITE, tree, *sources])
-        podman("import", "--quiet", str(tree), name)
-    return name
-
-
-def _machine_sources() -> list[str]:
-    """Return a one-line source for where this machine's apt finds Debian; empty: mmdebstrap's own."""
-    from .debian import machine_mirrors
-
     try:
-        return [f"deb {machine_mirrors()['Debian']} {_SUITE} main"]
-    except ArchiveError:
-        return []
+        return images.build("archive")
+    except images.BuildError as error:
+        raise ArchiveError(str(error)) from error
 
 
-def start(out: Path, network: str, name: str = CONTAINER) -> str:
-    """Start the container, in place of one that runs already, and return its URL.
+def start(out: Path, network: str, name: str = CONTAINER, *, ip: str = "", label: str = "") -> str:
+    """Start the container unless it runs already as wanted, and return its URL.
 
     Args:
         out: What ``build --out`` was given.
         network: The podman network that the test hosts are in.
         name: What to call the container.
+        ip: The address to take in the network; empty: any.
+        label: What to label it with, as ``name=value``; empty: nothing.
 
     Raises:
         ArchiveError: The image cannot be built, or the container does not start.
     """
     (out / "nginx.conf").write_text(configuration(), encoding="utf-8")
-    stop(name)
     program = Path(__file__).with_name("server.py").resolve()
     mounts = [f"--volume={out.resolve()}:{_ROOT}:ro", f"--volume={program}:/srv/server.py:ro"]
     helper = f"python3 /srv/server.py {_ROOT} --port {_CUT_PORT} >/dev/null"
     script = f"{helper} & exec nginx -c {_ROOT}/nginx.conf -g 'daemon off;'"
-    options = ["--detach", "--init", f"--name={name}", f"--network={network}", *mounts]
-    podman("run", *options, image(), "sh", "-c", script)
+    options = [f"--network={network}", *([f"--ip={ip}"] if ip else []), *([f"--label={label}"] if label else [])]
+    command = ["--detach", "--init", f"--name={name}", *options, *mounts, image(), "sh", "-c", script]
+    made_of = hashlib.sha256("\0".join([*map(str, command), configuration(), program.read_text()]).encode()).hexdigest()
+    if _labels(name).get(_MADE_OF) != made_of:
+        stop(name)
+        podman("run", f"--label={_MADE_OF}={made_of}", *command)
     state = json.loads(podman("inspect", name).stdout)[0]
     if not state["State"]["Running"]:
         raise ArchiveError(f"nginx ended at once: {podman('logs', name).stderr.decode()[-1000:]}")
@@ -132,6 +114,12 @@ def start(out: Path, network: str, name: str = CONTAINER) -> str:
     url = f"http://{addresses[0]}"
     _wait(url, name)
     return url
+
+
+def _labels(name: str) -> dict[str, str]:
+    """Return the labels of a container that runs; nothing where none does."""
+    said = podman("ps", f"--filter=name=^{name}$", "--format=json", check=False).stdout
+    return next((container["Labels"] or {} for container in json.loads(said or b"[]")), {})
 
 
 def _wait(url: str, name: str) -> None:

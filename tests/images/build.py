@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Builds the images of the test hosts: a freshly installed server of each release, as a container image.
 
-``build.py [NAME ...]`` prints a line ``HALO_TEST_IMAGE_<NAME>=<image>`` for each recipe, all of them by default, and
-builds what is not there yet. An image that such a variable of the environment names is taken as it is. The tag is the
-hash of all that goes into an image, so that every checkout with the same recipe and mirror shares it. Needs podman,
-mmdebstrap and root, or sudo without a password; Python's standard library only.
+``build.py [NAME ...]`` prints a line ``HALO_TEST_IMAGE_<NAME>=<image>`` for each host, all of them by default, and
+builds what is not there yet. Where such a variable of the environment names an image, that is used, pulled if need be,
+with what a server has and images lack (SSH, Python) added. The tag is the hash of all that goes into an image, so that
+every checkout with the same recipe and mirror shares it. Needs podman, mmdebstrap and root, or sudo without a password;
+Python's standard library only.
 """
 
 from __future__ import annotations
@@ -18,12 +19,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+HERE = Path(__file__).resolve().parent
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+#: What every image that is built here is called; one that is called so needs nothing more.
+OURS = "localhost/halo-test/"
+
+#: What a fresh server has besides the required packages. Without python3-apt: the project brings it.
+SERVER = ("ca-certificates", "openssh-server", "procps", "python3", "sudo")
 
 #: The settings of the machine's apt that say how an archive is reached and how far its dates are trusted.
 APT_SETTINGS = re.compile(r'^(Acquire::(?:https?::Proxy\S*|Check-Valid-Until|Check-Date)) "(.+)";$', re.MULTILINE)
@@ -50,20 +59,27 @@ class Recipe:
         suite: The suite to install; its ``-updates`` and ``-security`` belong to it.
         hooks: Shell commands on the finished tree ``$1``, as mmdebstrap's customize hooks.
         components: The components that a fresh installation enables.
-        packages: What a fresh server has besides the required packages. Without python3-apt: the project brings it.
+        packages: What there is besides the required packages.
     """
 
     suite: str
     hooks: tuple[str, ...] = ()
     components: str = "main non-free-firmware"
-    packages: tuple[str, ...] = ("ca-certificates", "openssh-server", "procps", "python3", "sudo")
+    packages: tuple[str, ...] = SERVER
 
 
 RECIPES = {
     "debian-12": Recipe("bookworm"),
     # The two forms of apt's sources that hosts have: one line each, and deb822.
     "debian-13": Recipe("trixie", hooks=('chroot "$1" apt modernize-sources -y', 'rm -f "$1"/etc/apt/*.bak')),
+    # No test host: where tests/archive is served.
+    "archive": Recipe("bookworm", components="main", packages=("nginx-light", "python3")),
 }
+
+#: Look-alikes of Ubuntu: the userland of another image, and what lies in the directory of their name. Their sources
+#: name Ubuntu's archive; what answers at that name is the test archive.
+LOOK_ALIKES = {"ubuntu-22.04": "debian-12", "ubuntu-24.04": "debian-13"}
+HOSTS = ("debian-12", "debian-13", *LOOK_ALIKES)
 
 
 @dataclass(frozen=True)
@@ -114,8 +130,8 @@ def mmdebstrap_arguments(recipe: Recipe, archive: Archive, apt_config: str) -> l
 
 
 def variable(name: str) -> str:
-    """Return the name of the environment variable that names a recipe's image."""
-    return "HALO_TEST_IMAGE_" + re.sub(r"\W", "_", name).upper()
+    """Return the name of the environment variable that names an image: HALO_TEST_IMAGE_UBUNTU_2204 for ubuntu-22.04."""
+    return "HALO_TEST_IMAGE_" + re.sub(r"\W", "_", name.replace(".", "")).upper()
 
 
 def podman(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -157,46 +173,124 @@ def machine() -> tuple[Archive, str]:
     return machine_archive(), output("apt-config", "dump")
 
 
+def tag(name: str, *inputs: object) -> str:
+    """Return the name of the image that is made of these inputs."""
+    return f"{OURS}{name}:{hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]}"
+
+
+def bootstrapped(name: str) -> str:
+    """Return the image of a recipe, built when there is none yet."""
+    arguments = mmdebstrap_arguments(RECIPES[name], *machine())
+    image = tag(name, arguments)
+    if not exists(image):
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="halo-image-") as directory:
+            tree = Path(directory, "tree.tar")
+            bootstrap(name, arguments, tree)
+            done = podman("import", "--quiet", str(tree), image)
+        report(name, image, started, done)
+    return image
+
+
+def derived(name: str, base: str, steps: str, tree: Path | None = None) -> str:
+    """Return an image that is made of another one, built when there is none yet.
+
+    Args:
+        name: What to call it.
+        base: The other image.
+        steps: The lines of the Containerfile that follow FROM.
+        tree: The directory that they copy from.
+    """
+    files = (
+        {str(path.relative_to(tree)): path.read_text() for path in sorted(tree.rglob("*")) if path.is_file()}
+        if tree
+        else {}
+    )
+    image = tag(name, podman("image", "inspect", "--format", "{{.Id}}", base).stdout, steps, files)
+    if not exists(image):
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="halo-image-") as directory:
+            Path(directory, "Containerfile").write_text(f"FROM {base}\n{steps}", encoding="utf-8")
+            context = str(tree or directory)
+            # Isolated by chroot, since podman's default runtime cannot start a container on every machine.
+            options = [
+                "--isolation=chroot",
+                "--network=host",
+                "--no-cache",
+                "--quiet",
+                f"--file={directory}/Containerfile",
+            ]
+            done = podman("build", *options, f"--tag={image}", context)
+        report(name, image, started, done)
+    return image
+
+
+def report(name: str, image: str, started: float, done: subprocess.CompletedProcess[str]) -> None:
+    """Say that an image is there.
+
+    Raises:
+        BuildError: podman failed.
+    """
+    if done.returncode:
+        raise BuildError(
+            f"podman cannot make {image}: {done.stderr.strip()[-2000:]}\nremedy: see whether `podman info` works"
+        )
+    say(f"  {name}: built {image} in {time.monotonic() - started:.0f} s")
+
+
+def given(name: str, image: str) -> str:
+    """Return the image that the environment names, with what a server has; pulled when podman does not have it."""
+    if image.startswith(OURS):
+        if not exists(image):
+            raise BuildError(f"podman has no image {image}\nremedy: unset {variable(name)}, and one is built")
+        return image
+    if not exists(image) and (done := podman("pull", "--quiet", image)).returncode:
+        raise BuildError(
+            f"podman has no image {image} and cannot pull it: {done.stderr.strip()[-500:]}\n"
+            f"remedy: name one that `podman pull` knows, or unset {variable(name)}, and one is built"
+        )
+    packages = " ".join(SERVER)
+    install = f"apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends {packages}"
+    return derived(f"given-{name}", image, f"RUN dpkg -s {packages} >/dev/null 2>&1 || {{ {install}; }}\n")
+
+
 def build(name: str) -> str:
-    """Return the image of a recipe, built when there is none yet.
+    """Return an image, built when there is none yet; the one of a look-alike needs the one that it is made of.
 
     Raises:
         BuildError: mmdebstrap or podman failed, or the image that the environment names does not exist.
     """
-    given = os.environ.get(variable(name), "")
-    if given:
-        if not exists(given):
-            raise BuildError(f"podman has no image {given}\nremedy: unset {variable(name)}, and one is built")
-        return given
-    arguments = mmdebstrap_arguments(RECIPES[name], *machine())
-    tag = hashlib.sha256(json.dumps(arguments).encode()).hexdigest()[:12]
-    image = f"localhost/halo-test/{name}:{tag}"
-    if exists(image):
-        return image
-    started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="halo-image-") as directory:
-        tree = Path(directory, "tree.tar")
-        bootstrap(name, arguments, tree)
-        done = podman("import", "--quiet", str(tree), image)
-    if done.returncode:
-        raise BuildError(
-            f"podman cannot import {image}: {done.stderr.strip()}\nremedy: see whether `podman info` works"
-        )
-    say(f"  {name}: built {image} in {time.monotonic() - started:.0f} s")
-    return image
+    if image := os.environ.get(variable(name), ""):
+        return given(name, image)
+    if name not in LOOK_ALIKES:
+        return bootstrapped(name)
+    clear = "RUN rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* /var/lib/apt/lists/*"
+    return derived(name, build(LOOK_ALIKES[name]), f"{clear}\nCOPY . /\n", HERE / name)
+
+
+def build_all(names: Sequence[str]) -> list[str]:
+    """Return images, those that others are made of first, side by side otherwise.
+
+    Raises:
+        BuildError: One cannot be had.
+    """
+    with ThreadPoolExecutor() as pool:
+        bases = {LOOK_ALIKES.get(name, name) for name in names if not os.environ.get(variable(name))}
+        list(pool.map(build, bases))
+        return list(pool.map(build, names))
 
 
 def main() -> int:
     """Build the wanted images side by side and print their names."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("name", nargs="*", help=f"a recipe: {', '.join(RECIPES)}")
-    names = parser.parse_args().name or list(RECIPES)
-    if unknown := set(names) - set(RECIPES):
-        parser.error(f"no recipe {', '.join(sorted(unknown))}; there are {', '.join(RECIPES)}")
+    known = (*HOSTS, "archive")
+    parser.add_argument("name", nargs="*", help=f"of {', '.join(known)}; default: those of the hosts")
+    names = parser.parse_args().name or list(HOSTS)
+    if unknown := set(names) - set(known):
+        parser.error(f"no image {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     try:
-        with ThreadPoolExecutor() as pool:
-            for name, image in zip(names, pool.map(build, names), strict=True):
-                print(f"{variable(name)}={image}")
+        for name, image in zip(names, build_all(names), strict=True):
+            print(f"{variable(name)}={image}")
     except (BuildError, OSError) as error:
         say(f"build.py: {error}")
         return 1

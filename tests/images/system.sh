@@ -89,7 +89,8 @@ END
 # Brings what containers need, and the images; their names are then in HALO_TEST_IMAGE_*.
 test_hosts() {
     need podman=podman /usr/lib/podman/netavark=netavark iptables=iptables nft=nftables ssh=openssh-client \
-        mmdebstrap=mmdebstrap apt-ftparchive=apt-utils /usr/share/keyrings/debian-archive-keyring.gpg=debian-archive-keyring
+        mmdebstrap=mmdebstrap apt-ftparchive=apt-utils gpg=gpg gcc=gcc /usr/include/stdio.h=libc6-dev \
+        /usr/share/keyrings/debian-archive-keyring.gpg=debian-archive-keyring
     rootful_podman
     # Without lists apt does not say which mirror it uses for what.
     ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1 || apt_get update || say "apt-get update fails; see $state/apt.log"
@@ -98,6 +99,13 @@ test_hosts() {
     # shellcheck disable=SC2086,SC2163 # a list of NAME=image
     export $images
     container_runtime "$HALO_TEST_IMAGE_DEBIAN_13"
+    # AMD's archives, and Ubuntu's for look-alikes; the first time some 500 MB of real packages are fetched.
+    parts=amd
+    case $HALO_TEST_IMAGE_UBUNTU_2204 in localhost/halo-test/ubuntu-*) parts="$parts jammy" ;; esac
+    case $HALO_TEST_IMAGE_UBUNTU_2404 in localhost/halo-test/ubuntu-*) parts="$parts noble" ;; esac
+    say "building the test archive, unless it is there"
+    # shellcheck disable=SC2086 # a list of words
+    (cd "$root" && "$venv/bin/python" -m tests.archive build --no-refresh $parts >/dev/null) || exit 1
 }
 
 # Whether containers or images can have been made here: without root, only through this checkout's own podman.

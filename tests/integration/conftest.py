@@ -1,4 +1,4 @@
-"""Containers that tests of one session share: one for each release."""
+"""What tests of one session share: a container for each release, and the test archive."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.apt_host import RELEASES, AptHost
+from tests.support.served_archive import Served, serving
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Give AMD's part of the test archive, served from a container of its own."""
+    if not shutil.which("podman"):
+        pytest.skip("needs podman; `./halo test integration` brings it")
+    with serving(tmp_path_factory.mktemp("archive"), tmp_path_factory.mktemp("cache")) as archive:
+        yield archive
 
 
 @pytest.fixture(scope="session", params=RELEASES)

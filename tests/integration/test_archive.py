@@ -10,31 +10,23 @@ import itertools
 import os
 import shutil
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.archive import nginx
-from tests.archive.build import Site, build
-from tests.archive.keys import Key, make
-from tests.archive.publish import load_archives
 from tests.archive.server import SLOW_RATE
+from tests.images import build as images
+from tests.support.served_archive import AMDROCM, LEGACY, LEGACY_KEY, NETWORK, Served
 
 ROOT = Path(__file__).resolve().parents[2]
-NETWORK = os.environ.get("HALO_TEST_NETWORK", "podman")
 
 pytestmark = pytest.mark.skipif(not shutil.which("podman"), reason="podman is not installed: apt-get install podman")
-
-LEGACY = "repo.radeon.com/rocm/apt/7.2.4"
-AMDROCM = "stable.repo.amd.com/rocm/core/packages/ubuntu2404"
 
 KEYRING = "/etc/apt/keyrings/test.gpg"
 SOURCE = "/etc/apt/sources.list.d/test.sources"
@@ -47,35 +39,6 @@ SAYS = {
     "no keyring": {"debian-12": "NO_PUBKEY", "debian-13": "Malformed certificate in keyring"},
     "changed": {"debian-12": "BADSIG", "debian-13": "Message has been manipulated"},
 }
-
-
-@dataclass(frozen=True)
-class Served:
-    """An archive that is served.
-
-    Attributes:
-        url: Without a slash at its end.
-        site: Its directories.
-        keys: Its keys by name.
-    """
-
-    url: str
-    site: Site
-    keys: dict[str, Key]
-
-    def keyring(self, key: str, state: str = "current") -> bytes:
-        """Return a public key, binary."""
-        return self.keys[key].public(self.site.keys, state)
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    site = Site(tmp_path_factory.mktemp("archive"), tmp_path_factory.mktemp("cache"))
-    build(site, ["amd"])
-    _, specs = load_archives(ROOT / "tests" / "archive" / "archives.yml")
-    name = f"halo-archive-{uuid.uuid4().hex[:8]}"
-    yield Served(nginx.start(site.out, NETWORK, name), site, make(specs, site.keys))
-    nginx.stop(name)
 
 
 def shown(key: bytes) -> list[tuple[str, str, int]]:
@@ -130,21 +93,14 @@ class Host:
         return self.run("apt-get", "update", *alone, *dates, "-oAcquire::Retries=0")
 
 
-def image(release: str) -> str:
-    """Return the image of a release."""
-    variable = f"HALO_TEST_IMAGE_{release.replace('-', '_').upper()}"
-    if variable in os.environ:
-        return os.environ[variable]
-    builder = ROOT / "tests" / "images" / "build.py"
-    done = subprocess.run([sys.executable, builder, release], check=True, capture_output=True, text=True)
-    return done.stdout.strip().partition("=")[2]
-
-
 @pytest.fixture(scope="module", params=["debian-12", "debian-13"])
 def host(request: pytest.FixtureRequest) -> Iterator[Host]:
-    name = f"halo-archive-host-{uuid.uuid4().hex[:8]}"
-    options = ["--detach", "--init", f"--name={name}", f"--network={NETWORK}"]
-    subprocess.run(["podman", "run", *options, image(request.param), "sleep", "1800"], check=True, capture_output=True)
+    purpose = os.environ.get("HALO_TEST_NAME", "halo")
+    name = f"{purpose}-archive-host-{uuid.uuid4().hex[:8]}"
+    # By label `./halo clean` finds what a test that was ended leaves behind.
+    options = ["--detach", "--init", f"--name={name}", f"--label=halo-test={purpose}", f"--network={NETWORK}"]
+    command = ["podman", "run", *options, images.build(request.param), "sleep", "1800"]
+    subprocess.run(command, check=True, capture_output=True)
     yield Host(request.param, name)
     subprocess.run(["podman", "rm", "--force", "--time=0", name], check=True, capture_output=True)
 
@@ -157,7 +113,7 @@ def test_sound_archives_are_accepted(served: Served, host: Host) -> None:
 
 def test_the_variants_of_a_key_are_what_they_are_called(served: Served) -> None:
     def variant(name: str) -> bytes:
-        return (served.site.out / "broken" / name / "repo.radeon.com/rocm/rocm.gpg.key").read_bytes()
+        return (served.site.out / "broken" / name / LEGACY_KEY).read_bytes()
 
     now, day = time.time(), 86400
     key, stranger = served.keys["legacy"], served.keys["stranger"]
@@ -183,7 +139,7 @@ def test_nginx_does_what_files_cannot(served: Served) -> None:
         with urllib.request.urlopen(served.url + path, timeout=30) as response:  # noqa: S310  # a container's http
             return response.status, response.headers["Content-Type"], response.read()
 
-    key = "/repo.radeon.com/rocm/rocm.gpg.key"
+    key = f"/{LEGACY_KEY}"
     sound = get(key)[2]
     assert get(f"/broken/key-login-page{key}")[:2] == (200, "text/html")
     with pytest.raises(urllib.error.HTTPError, match="404"):

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from halo.proof.bundle import code_objects, section
 
-from tests.support.apt_host import image
+from tests.images import build as images
 
 ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "/opt/halo/toolchain/libc++-17"
@@ -127,7 +127,7 @@ def host(tmp_path_factory):
     name = f"{purpose}-proof-{os.getpid()}"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", work / "key"], check=True)
     options = ["--detach", "--name", name, "--label", f"halo-test={purpose}"]
-    command = ["podman", "run", *options, image("debian-13"), "sleep", "infinity"]
+    command = ["podman", "run", *options, images.build("debian-13"), "sleep", "infinity"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     try:
         address = subprocess.run(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from tests.images import build as images
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASES = ("debian-12", "debian-13")
@@ -23,18 +24,15 @@ params = {name: spec.get("default") for name, spec in glue.PLAN_ARGUMENTS.items(
 print(json.dumps(glue.plan({**params, **request["params"]}, request["check_mode"])))
 """
 
-
-def image(release: str) -> str:
-    """Return the image of a release, built when there is none yet.
-
-    Raises:
-        RuntimeError: It cannot be built; the builder has said why.
-    """
-    command = [sys.executable, str(ROOT / "tests/images/build.py"), release]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"no image of {release}")
-    return done.stdout.strip().partition("=")[2]
+# The same for module apt_audit.
+_AUDIT = """
+import json, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, "/halo")
+from halo.audit import glue
+params = {name: spec.get("default") for name, spec in glue.AUDIT_ARGUMENTS.items()}
+print(json.dumps(glue.audit({**params, **json.load(sys.stdin)})))
+"""
 
 
 class AptHost:
@@ -52,10 +50,11 @@ class AptHost:
     def __enter__(self) -> AptHost:
         label = f"halo-test={os.environ.get('HALO_TEST_NAME', 'halo')}"
         options = ["--detach", "--name", self.name, "--label", label, "--tmpfs=/small:size=1m"]
-        command = ["podman", "run", *options, image(self.release), "sleep", "infinity"]
+        command = ["podman", "run", *options, images.build(self.release), "sleep", "infinity"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         try:
             self.run("mkdir -p /halo; cat >/halo/drive.py", stdin=_DRIVER)
+            self.run("cat >/halo/audit.py", stdin=_AUDIT)
             subprocess.run(["podman", "cp", f"{ROOT}/module_utils/halo", f"{self.name}:/halo/halo"], check=True)
             self.run("apt-get update -qq && apt-get install -qq --no-install-recommends python3-apt")
         except BaseException:
@@ -93,8 +92,14 @@ class AptHost:
 
     def plan(self, *wishes: dict[str, Any], check_mode: bool = False, **params: Any) -> Answer:
         """Plan, or with ``execute=True`` execute, and return the module's answer."""
-        command = self.command("python3", "/halo/drive.py")
-        request = self.request(list(wishes), check_mode, **params)
+        return self._drive("drive.py", self.request(list(wishes), check_mode, **params))
+
+    def audit(self, **params: Any) -> Answer:
+        """Audit, and return the module's answer."""
+        return self._drive("audit.py", json.dumps(params))
+
+    def _drive(self, driver: str, request: str) -> Answer:
+        command = self.command("python3", f"/halo/{driver}")
         done = subprocess.run(command, input=request, capture_output=True, text=True, check=False)
         # Whatever goes wrong is a finding; and nothing but the answer may reach the output that Ansible reads.
         assert done.returncode == 0, done.stdout + done.stderr

@@ -22,13 +22,13 @@ class Run:
         rc: The exit status.
         output: Standard output and error together.
         report: The JSON report of the closing table, empty when the run ended before it.
-        calls: The modules that were sent to hosts, in order.
+        calls: The modules that were sent to each host, in order.
     """
 
     rc: int
     output: str
     report: dict[str, Any] = field(default_factory=dict)
-    calls: tuple[str, ...] = ()
+    calls: dict[str, list[str]] = field(default_factory=dict)
 
     def findings(self, host: str) -> list[dict[str, str]]:
         """Return all findings of a host, over all stages."""
@@ -70,9 +70,12 @@ def run(playbook: str, *args: str, inventory: str = "inventory/molecule.yml", ti
             check=False,
         )
         report = Path(directory, "last.json")
+        sent: dict[str, list[str]] = {}
+        for line in calls.read_text(encoding="utf-8").splitlines() if calls.exists() else ():
+            sent.setdefault(line.split()[0], []).append(line.split()[1])
         return Run(
             rc=done.returncode,
             output=done.stdout,
             report=json.loads(report.read_text(encoding="utf-8")) if report.exists() else {},
-            calls=tuple(calls.read_text(encoding="utf-8").split()) if calls.exists() else (),
+            calls=sent,
         )

@@ -125,7 +125,7 @@ def test_finding_without_a_code_lists_them_all() -> None:
 
 
 def test_an_unknown_finding() -> None:
-    status, out, err = halo("finding", "APT.LOCKT")
+    status, out, err = halo("finding", "APT.LOCKD")
     assert (status, out) == (2, "")
     assert "did you mean 'APT.LOCKED'" in err
 

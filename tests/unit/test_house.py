@@ -127,10 +127,13 @@ def test_no_file_is_tied_to_an_archive_a_mirror_or_a_registry() -> None:
         "archive.other.net",
         "registry.local",
     ]
+    # A fresh Ubuntu names these; in a look-alike the test archive answers.
+    ubuntus = {"archive.ubuntu.com", "security.ubuntu.com", "www.ubuntu.com"}
     found = {
         relative(path): hosts
         for path in TRACKED
         if relative(path).split("/")[0] not in VENDORS and (hosts := foreign(path.read_bytes()))
+        if not (relative(path).startswith("tests/images/ubuntu-") and ubuntus.issuperset(hosts))
     }
     assert found == {}
 

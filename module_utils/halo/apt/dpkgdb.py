@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _STATUS = Path("var/lib/dpkg/status")
-_UPDATES = Path("var/lib/dpkg/updates")
+JOURNAL = Path("var/lib/dpkg/updates")
 _EXTENDED = Path("var/lib/apt/extended_states")
 _FIELD = re.compile(r"^(Package|Status|Architecture|Version|Auto-Installed): (.*)$", re.MULTILINE)
 _UNFINISHED = ("half-installed", "half-configured", "unpacked", "triggers-awaited", "triggers-pending")
@@ -24,6 +24,7 @@ class Package:
         version: Its version.
         want: What is wanted of it: ``install``, ``hold``, ``deinstall``, ``purge``.
         state: What it is: ``installed``, ``config-files``, ``half-configured`` and so on.
+        flag: ``ok``, or ``reinstreq`` where only installing it again makes it whole.
     """
 
     name: str
@@ -31,6 +32,12 @@ class Package:
     version: str
     want: str
     state: str
+    flag: str = "ok"
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether dpkg has begun with it and not finished."""
+        return self.state in _UNFINISHED or self.flag == "reinstreq"
 
 
 @dataclass(frozen=True)
@@ -69,16 +76,22 @@ def read(root: str = "/") -> Database:
     for stanza in _stanzas((base / _STATUS).read_text(encoding="utf-8", errors="replace")):
         want, _, rest = stanza.get("Status", "").partition(" ")
         flag, _, state = rest.partition(" ")
-        name = stanza.get("Package", "")
-        if state in _UNFINISHED or flag == "reinstreq":
-            unfinished.append(f"{name} is {state}")
+        package = Package(
+            stanza["Package"], stanza.get("Architecture", ""), stanza.get("Version", ""), want, state, flag
+        )
+        if package.unfinished:
+            unfinished.append(f"{package.name} is {state}")
         if state not in ("", "not-installed", "config-files"):
-            package = Package(name, stanza.get("Architecture", ""), stanza.get("Version", ""), want, state)
-            packages[f"{name}:{package.arch}"] = package
-    journal = base / _UPDATES
-    if journal.is_dir() and any(entry.name.isdigit() for entry in journal.iterdir()):
-        unfinished.append(f"{journal} holds an unfinished transaction")
+            packages[f"{package.name}:{package.arch}"] = package
+    if interrupted(root):
+        unfinished.append(f"{base / JOURNAL} holds an unfinished transaction")
     return Database(packages, _auto(base / _EXTENDED), tuple(unfinished))
+
+
+def interrupted(root: str = "/") -> bool:
+    """Say whether dpkg's journal holds changes that it has not taken over."""
+    journal = Path(root) / JOURNAL
+    return journal.is_dir() and any(entry.name.isdigit() for entry in journal.iterdir())
 
 
 def _auto(path: Path) -> frozenset[str]:

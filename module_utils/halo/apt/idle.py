@@ -32,7 +32,7 @@ def idle_pins(root: PrivateRoot, view: View, own: Collection[str]) -> list[Findi
         for path, shown in _files(root)
         if path.name not in own
         for pin, packages, priority in stanzas(path.read_text(encoding="utf-8", errors="replace"))
-        if priority > 0 and not any(_meets(pin, archive) for archive in archives)
+        if priority > 0 and not any(meets(pin, archive) for archive in archives)
     ]
 
 
@@ -67,7 +67,7 @@ def stanzas(text: str) -> Iterable[tuple[str, str, int]]:
             yield fields["pin"], fields.get("package", "*"), int(priority)
 
 
-def _meets(pin: str, archive: Any) -> bool:
+def meets(pin: str, archive: Any) -> bool:
     """Say whether an archive is what a pin means; what is not understood is taken for met."""
     kind, _, rest = pin.partition(" ")
     if kind == "origin":

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import apt_pkg
 
+from ..fetch import masked
 from ..findings import Finding
+from . import refusals
 from .errors import AptError
 from .interrupt import Interrupt
-from .root import PrivateRoot, messages
+from .root import PrivateRoot, marked, messages
 
 
 class Progress:
@@ -85,38 +86,61 @@ def refresh(root: PrivateRoot, interrupt: Interrupt) -> None:
     sources = root.sources()
     progress = Progress(interrupt)
     acquire = apt_pkg.Acquire(progress)
-    problem = ""
-    with interrupt.deferred(), root.temporary():
+    problem: Exception | None = None
+    with interrupt.deferred(), root.for_methods():
         try:
             sources.get_indexes(acquire, False)
             acquire.run()
         except (apt_pkg.Error, SystemError) as error:
-            problem = messages(error, root)
-    failed = [item for item in acquire.items if item.status not in (item.STAT_DONE, item.STAT_IDLE)]
+            problem = error
+    failed = {
+        str(item.desc_uri): str(item.error_text or progress.failures.get(item.desc_uri, "")).strip()
+        for item in acquire.items
+        if item.status not in (item.STAT_DONE, item.STAT_IDLE)
+    }
     if failed or problem:
-        raise AptError(*_findings(failed, progress.failures, problem))
+        raise AptError(*_refusals([_Archive(one.uri, one.dist) for one in sources.list], failed, problem, root))
     lists = Path(apt_pkg.config.find_dir("Dir::State::lists"))
     os.utime(lists)
 
 
-def _findings(failed: Iterable[Any], failures: dict[str, str], problem: str) -> list[Finding]:
-    remedy = (
-        "see that the host reaches this archive and that its key is current, or take its source away; "
-        "`apt-get update` shows the same"
-    )
-    reasons = {item.desc_uri: item.error_text or failures.get(item.desc_uri, "") for item in failed}
-    if not reasons:
-        # Older apt calls an item done although it refuses the archive; the message names it.
-        named = re.search(r"repository '([^']+)'", problem)
-        reasons = {named[1] if named else "apt": ""}
-    findings = []
-    for uri, reason in reasons.items():
-        evidence = "; ".join(filter(None, (reason.strip(), problem)))
-        findings.append(Finding("APT.REFRESH_FAILED", "error", _archive(uri), evidence, remedy))
-    return findings
+class _Archive:
+    """One suite of one source.
+
+    Attributes:
+        prefix: What the URIs of its indexes begin with.
+        name: How apt calls it, without a password.
+    """
+
+    def __init__(self, uri: str, suite: str) -> None:
+        self.prefix = uri + (suite if suite.endswith("/") else f"dists/{suite}/")
+        self.name = f"{masked(uri).replace('//***@', '//').rstrip('/')} {suite}"
 
 
-def _archive(uri: str) -> str:
-    # A signature is checked on the downloaded file; what counts for a person is where it came from.
-    name = uri.split("/partial/")[-1]
-    return name.replace("_", "/") if "/partial/" in uri else uri
+def _refusals(
+    archives: Sequence[_Archive], failed: Mapping[str, str], problem: Exception | None, root: PrivateRoot
+) -> list[Finding]:
+    """Return one finding for each archive that failed.
+
+    Args:
+        archives: The archives of all sources.
+        failed: URI -> reason, of the indexes that failed.
+        problem: What apt raised. Where a detached signature fails, and with older versions in general, the index
+            counts as done, and only this names the archive.
+        root: The private root.
+    """
+    reasons: dict[str, list[str]] = {}
+    for uri, reason in failed.items():
+        owners = [archive for archive in archives if uri.startswith(archive.prefix)]
+        # "bookworm" and "bookworm/updates" may both be there.
+        owner = max(owners, key=lambda archive: len(archive.prefix), default=None)
+        name, index = (owner.name, uri[len(owner.prefix) :]) if owner else (masked(uri), "index")
+        reasons.setdefault(name, []).append(f"{index}: {reason}" if reason else "")
+    told = marked(problem) if problem else []
+    for archive in archives:
+        about = [(mark, text) for mark, text in told if f"{archive.name} " in text]
+        if archive.name not in reasons and any(mark == "E" for mark, _ in about):
+            reasons[archive.name] = [text for _, text in about]
+    if problem and not any("".join(said) for said in reasons.values()):
+        reasons = {name: [messages(problem, root)] for name in reasons or ("apt",)}
+    return [refusals.finding(name, masked("; ".join(filter(None, said)))) for name, said in reasons.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import locale
 import os
 import pwd
 import re
@@ -102,19 +103,24 @@ class PrivateRoot:
         return private
 
     @contextmanager
-    def temporary(self) -> Iterator[None]:
-        """Keep what apt's methods write to a temporary directory within the private root as well."""
-        directory, before = self.path / "tmp", os.environ.get("TMPDIR")
+    def for_methods(self) -> Iterator[None]:
+        """Keep what apt's methods write to a temporary directory within the private root, and their words English.
+
+        Ansible's modules run in the host's language, in which nobody could tell one reason from another.
+        """
+        directory, before = self.path / "tmp", dict(os.environ)
         directory.mkdir(exist_ok=True)
         # Methods run as _apt.
         directory.chmod(0o1777)
-        os.environ["TMPDIR"] = str(directory)
+        language = locale.setlocale(locale.LC_MESSAGES)
+        os.environ.update(TMPDIR=str(directory), LC_ALL="C")
+        locale.setlocale(locale.LC_MESSAGES, "C")
         try:
             yield
         finally:
-            os.environ.pop("TMPDIR")
-            if before is not None:
-                os.environ["TMPDIR"] = before
+            locale.setlocale(locale.LC_MESSAGES, language)
+            os.environ.clear()
+            os.environ.update(before)
 
     def _read_host_configuration(self) -> None:
         # apt's warnings come as Python warnings, which would mix into the module's answer.
@@ -220,9 +226,18 @@ def messages(error: BaseException, root: PrivateRoot | None = None) -> str:
     if root is not None:
         for name in ("sources.list.d", "sources.list", "preferences.d", "preferences"):
             text = text.replace(str(root.path / name), str(root.host / "etc/apt" / name))
+    said = _marked(text)
+    return "; ".join([part for mark, part in said if mark == "E"] or [part for _, part in said])
+
+
+def marked(error: BaseException) -> list[tuple[str, str]]:
+    """Return apt's messages, each behind its mark: ``E`` for an error, ``W`` for a warning, or nothing."""
+    return _marked(str(error))
+
+
+def _marked(text: str) -> list[tuple[str, str]]:
     parts = [part.strip() for part in text.replace(", W:", "\nW:").replace(", E:", "\nE:").splitlines()]
-    errors = [part[2:] for part in parts if part.startswith("E:")]
-    return "; ".join(errors or [part[2:] if part[:2] in ("E:", "W:") else part for part in parts if part])
+    return [(part[0], part[2:]) if part[:2] in ("E:", "W:") else ("", part) for part in parts if part]
 
 
 def unreadable(error: BaseException, root: PrivateRoot | None = None) -> AptError:

@@ -23,6 +23,7 @@ from .errors import (
 )
 from .forms import MAX_BYTES
 from .keys import Key, Selection, Subkey, earliest, iso, normalise, read, select
+from .signatures import issuers
 
 __all__ = [
     "MAX_BYTES",
@@ -39,6 +40,7 @@ __all__ = [
     "TruncatedError",
     "earliest",
     "iso",
+    "issuers",
     "normalise",
     "read",
     "select",

@@ -11,6 +11,8 @@ from .errors import DamagedError, NotAKeyError, SecretKeyError, TruncatedError
 
 _BEGIN = re.compile(rb"-----BEGIN PGP ([A-Z0-9/, ]+)-----")
 _END = b"-----END PGP PUBLIC KEY BLOCK-----"
+_BEGIN_SIGNATURE = b"-----BEGIN PGP SIGNATURE-----"
+_END_SIGNATURE = b"-----END PGP SIGNATURE-----"
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]+={0,2}")
 _CHECKSUM = re.compile(rb"=([A-Za-z0-9+/]{4})")
 
@@ -70,7 +72,18 @@ def decode(text: bytes) -> list[bytes]:
     return blocks
 
 
-def _block(lines: Iterator[bytes]) -> bytes:
+def signatures(text: bytes) -> list[bytes]:
+    """Return the content of each armoured signature.
+
+    Raises:
+        TruncatedError: A block has no END line.
+        DamagedError: A line is no base64, or the checksum is wrong.
+    """
+    lines = (line.strip() for line in text.splitlines())
+    return [_block(lines, _END_SIGNATURE) for line in lines if line == _BEGIN_SIGNATURE]
+
+
+def _block(lines: Iterator[bytes], last: bytes = _END) -> bytes:
     for line in lines:
         if not line:
             break
@@ -79,7 +92,7 @@ def _block(lines: Iterator[bytes]) -> bytes:
     encoded: list[bytes] = []
     checksum = b""
     for line in lines:
-        if line == _END:
+        if line == last:
             return _decoded(b"".join(encoded), checksum)
         found = _CHECKSUM.fullmatch(line)
         if found and not checksum:

@@ -7,16 +7,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support import refusals
 from tests.support.playbook import ROOT, run
+from tests.support.refusals import snapshot
 
 HOST = "debian-13-virgin"
-
-# /tmp is Ansible's own working place, /root/.ansible its cache; logs of logins are not ours either.
-APART = ("/proc", "/sys", "/run", "/tmp", "/root/.ansible", "/root/.cache", "/var/log")
-SNAPSHOT = (
-    f"find / -xdev \\( {' -o '.join(f'-path {path}' for path in APART)} \\) "
-    "-prune -o -type f -printf '%p %s %T@ %m\\n' | sort"
-)
 
 
 @pytest.fixture(autouse=True)
@@ -25,22 +20,17 @@ def nothing_changes(request, host):
     if request.node.get_closest_marker("changes"):
         yield
         return
-    before = host.check_output(SNAPSHOT)
+    before = snapshot(host)
     yield
-    assert host.check_output(SNAPSHOT) == before
+    assert snapshot(host) == before
 
 
 def refused(*args, playbook="site.yml"):
-    result = run(playbook, f"--limit={HOST}", *args)
-    assert result.rc != 0, result.output[-3000:]
-    return result
+    return refusals.refused(HOST, *args, playbook=playbook)
 
 
 def error(result, code):
-    found = [f for f in result.findings(HOST) if f["code"] == code and f["severity"] == "error"]
-    assert found, f"no {code} in {result.codes(HOST)}\n{result.output[-3000:]}"
-    assert found[0]["remedy"]
-    return found[0]
+    return refusals.error(result, HOST, code)
 
 
 def test_check_mode_without_python3_apt_is_a_finding():
@@ -85,12 +75,12 @@ def test_gfx_that_the_stack_lacks():
 @pytest.mark.changes
 def test_check_mode_with_python3_apt_ends_with_the_plan(host):
     host.check_output("apt-get update -qq && apt-get install -qq --no-install-recommends python3-apt")
-    before = host.check_output(SNAPSHOT)
+    before = snapshot(host)
     result = run("site.yml", f"--limit={HOST}", "--check", "--diff")
     assert result.rc == 0, result.output[-3000:]
     for wanted in ("hipcc", "clang-17", "libc6-dev"):
         assert wanted in result.output
-    assert host.check_output(SNAPSHOT) == before
+    assert snapshot(host) == before
     assert not host.package("hipcc").is_installed
 
 
@@ -101,10 +91,10 @@ def test_archive_that_does_not_answer(host):
         host.check_output(
             "rm -f /etc/apt/sources.list.d/*; echo 'deb http://127.0.0.1:9/debian trixie main' > /etc/apt/sources.list"
         )
-        before = host.check_output(SNAPSHOT)
+        before = snapshot(host)
         finding = error(refused(), "APT.REFRESH_FAILED")
         assert "127.0.0.1:9" in finding["subject"] + finding["evidence"]
-        assert host.check_output(SNAPSHOT) == before
+        assert snapshot(host) == before
     finally:
         host.check_output("rm -rf /etc/apt && mv /root/apt /etc/apt")
 
