@@ -36,6 +36,10 @@ def test_system_mode_refuses_to_replace_what_nobody_permitted(host):
     subjects = {f["subject"] for f in refused.findings(HOST) if f["code"] == "APT.REMOVE_REFUSED"}
     assert any("libc++-18-dev" in subject for subject in subjects), refused.output[-3000:]
     assert "toolchain_pin_replace" in refused.output, "the remedy names the variable"
+    evidence = next(f["evidence"] for f in refused.findings(HOST) if f["subject"] == "libc++-18-dev").splitlines()
+    for step in ("role toolchain_pin wishes libc++-17-dev", "is installed and would stay", "Conflicts libc++-x.y-dev"):
+        assert any(step in line for line in evidence), evidence
+        assert step in refused.output, "the chain is printed, not only reported"
     for name in OTHERS:
         assert host.package(name).is_installed
     assert refused.changed(HOST) == 0
