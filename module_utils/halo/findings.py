@@ -78,6 +78,9 @@ CATALOGUE: dict[str, str] = {
     "STACK.MIRROR_INVALID": "The mirror for the stack's URLs cannot be used.",
     "STACK.COMPONENT_UNKNOWN": "The stack has no component of this name for the host's OS release.",
     "STACK.UNVERIFIED": "The stack holds facts for this host that nobody has verified yet.",
+    # what Ansible itself refuses
+    "VARIABLE.INVALID": "A variable has a value of the wrong type, or one that is not among its choices.",
+    "HOST.UNREACHABLE": "The host does not answer, or does not let Ansible in.",
     # the host
     "HOST.NOT_HALO": "Neither the GPU nor the CPU of this machine is a Ryzen AI Max (gfx1151).",
     "HOST.ARCH": "The host's architecture is not the one that ROCm packages exist for.",
