@@ -168,6 +168,8 @@ CATALOGUE: dict[str, str] = {
     "ROCM.MIXED_ORIGIN": "Packages of the ROCm set come from different origins.",
     "ROCM.CHANNELS_MIXED": "ROCm of another channel is installed, beside which the stack's cannot be.",
     "ROCM.ALL_GPUS": "A package is wished for that brings the code for every GPU there is.",
+    "ROCM.LINK_ELSEWHERE": "/opt/rocm leads to another release than the stack's.",
+    "ROCM.RELEASE_BESIDE": "Another release of ROCm is installed beside the stack's.",
     # proofs
     "PROOF.NOT_PROVISIONED": "The host was not provisioned yet, so there is nothing to prove.",
     "PROOF.COMPILER_ABSENT": "The compiler that the stack pins is not on the host.",
