@@ -44,6 +44,8 @@ _WANTED = {
     "path": "a path",
 }
 _LITERAL = {"bool": "true", "int": "1", "float": "1", "list": "[...]", "dict": "{...}"}
+# Ansible's own classes, after it has said the type in words.
+_CLASS = re.compile(r": <class '[^']*'> cannot be converted to an? \w+$")
 _TAKEN = re.compile(r"\s*\{\{\s*(halo_\w+)\s*\}\}\s*")
 
 
@@ -70,7 +72,7 @@ def variables(messages: Iterable[str], spec: Mapping[str, Any], roles: Iterable[
     """
     longest_first = sorted(roles, key=len, reverse=True)
     found = []
-    for message in messages:
+    for message in (_CLASS.sub("", message) for message in messages):
         name = next((word for word in re.findall(r"\w+", message) if word in spec), "a variable")
         role = next((role for role in longest_first if name.startswith(f"{role}_")), "")
         option = spec.get(name) or {}

@@ -215,6 +215,7 @@ def test_a_wrong_variable_of_any_role_is_refused_at_the_start(
     # The roles come later, or in another playbook.
     (finding,) = refused(run(tmp_path, plays=BEFORE + LATER, **{name: value}))
     assert (finding["code"], finding["subject"]) == ("VARIABLE.INVALID", name)
+    assert "<class" not in finding["evidence"]
     assert remedy in finding["remedy"]
     page = finding["remedy"].split("; ")[-1].split()[0]
     assert name in (ROOT / page).read_text(), "the page that is named explains it"
