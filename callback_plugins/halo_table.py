@@ -33,6 +33,7 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ _UTILS = str(_CHECKOUT / "module_utils")
 if _UTILS not in ansible.module_utils.__path__:
     ansible.module_utils.__path__.append(_UTILS)
 
-from ansible.module_utils.halo import table
+from ansible.module_utils.halo import failures, table
+from ansible.module_utils.halo.findings import Finding
 
 _COLOURS = {
     "error": constants.COLOR_ERROR,
@@ -100,7 +102,12 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Add a failed result."""
-        self._add(result, "ok" if ignore_errors else "failed")
+        found = []
+        if "argument_errors" in result.result:
+            roles = [path.name for path in (_CHECKOUT / "roles").iterdir()]
+            spec = result.result.get("argument_spec_data") or {}
+            found = failures.variables(result.result["argument_errors"], spec, roles)
+        self._add(result, "ok" if ignore_errors else "failed", found)
 
     def v2_runner_on_skipped(self, result: Any) -> None:
         """Add a skipped task."""
@@ -108,7 +115,10 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
         """Add a host that does not answer."""
-        self._add(result, "unreachable")
+        name = result.host.get_name()
+        address = str(result.host.get_vars().get("ansible_host", name))
+        found = failures.unreachable(name, address, str(result.result.get("msg") or ""))
+        self._add(result, "unreachable", [found])
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         """Print the table and write the report."""
@@ -145,9 +155,11 @@ class CallbackModule(CallbackBase):
         except OSError as error:
             self._display.warning(f"plan_output was not written: {error}; name a file in a directory that exists")
 
-    def _add(self, result: Any, status: str) -> None:
+    def _add(self, result: Any, status: str, more: Iterable[Finding] = ()) -> None:
         role = result.task._role
         plain = result.result
+        if more:
+            plain = {**plain, "findings": [finding.as_dict() for finding in more]}
         if "plan" in plain and result.task.action == "apt_plan":
             # The first one, which is made before anything is changed.
             self._plans.setdefault(result.host.get_name(), plain["plan"])

@@ -128,9 +128,9 @@ def main() -> None:
     }
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     options = {key: value for key, value in module.params.items() if key != "state"}
-    planned = keyring.plan_options(options, module.params["state"] == "present", int(time.time()))
-    write = planned.changed and not module.check_mode
-    found = [*planned.findings, *(keyring.apply(planned) if write else [])]
+    present, write = module.params["state"] == "present", not module.check_mode
+    planned = keyring.plan_options(options, present, int(time.time()), write=write)
+    found = [*planned.findings, *(keyring.apply(planned) if write and planned.changed else [])]
     failed = bool(findings.errors(found))
     path, before, after = str(planned.path), planned.before, planned.before if failed else planned.after
     answer = {"path": path, "before": before.as_dict(), "after": after.as_dict()}

@@ -11,6 +11,7 @@ description:
   - Compares what dpkg has installed with the stack's bounds.
   - Lets apt simulate an upgrade of the whole host, as C(apt upgrade) would do it. It must leave O(rocm_set) as it is,
     and O(packages) within their bounds. apt's lock is not taken and its lists are not refreshed.
+  - With O(prefix), says which releases of ROCm lie beside the stack's, and whether C(/opt/rocm) leads to one of them.
   - Changes nothing. In check mode a host that was not provisioned yet is no error, and neither is an upgrade, since the
     pins may be still to come.
 author:
@@ -46,6 +47,9 @@ options:
     type: list
     elements: str
     default: []
+  prefix:
+    description: Where the stack's ROCm lies, to say what C(/opt/rocm) leads to and which releases lie beside it.
+    type: path
 """
 
 EXAMPLES = r"""
@@ -79,7 +83,7 @@ from pathlib import Path
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.halo import findings
 from ansible.module_utils.halo.apt import dpkgdb
-from ansible.module_utils.halo.proof import ledger, packages
+from ansible.module_utils.halo.proof import ledger, packages, releases
 
 
 def main() -> None:
@@ -88,6 +92,7 @@ def main() -> None:
         argument_spec={
             "packages": packages.ARGUMENT,
             "rocm_set": {"type": "list", "elements": "str", "default": []},
+            "prefix": {"type": "path"},
         },
         supports_check_mode=True,
     )
@@ -95,6 +100,7 @@ def main() -> None:
     try:
         database = dpkgdb.read()
         found = packages.check(wished, globs, database, Path(module.tmpdir), module.check_mode)
+        found += releases.check(Path(module.params["prefix"])) if module.params["prefix"] else []
     except (OSError, ValueError) as error:
         module.fail_json(msg=f"cannot check the stack's packages: {error}", findings=[])
     versions = {package["name"]: packages.version(package["name"], database) for package in wished}

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from . import __version__, gpu
 from .findings import CATALOGUE, Finding, text
@@ -46,8 +46,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Name the commands of ./halo, too, where it was ./halo that did not know one."""
+        own = os.environ.get("HALO_COMMANDS")
+        if own and message.startswith("argument COMMAND: invalid choice"):
+            message += f"; ./halo itself has {', '.join(own.split())}"
+        super().error(message)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="halo", description="Looks at stacks, findings and this machine.")
+    parser = _Parser(prog="halo", description="Looks at stacks, findings and this machine.")
     parser.add_argument("--version", action="version", version=f"halo {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 

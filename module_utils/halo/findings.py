@@ -78,6 +78,9 @@ CATALOGUE: dict[str, str] = {
     "STACK.MIRROR_INVALID": "The mirror for the stack's URLs cannot be used.",
     "STACK.COMPONENT_UNKNOWN": "The stack has no component of this name for the host's OS release.",
     "STACK.UNVERIFIED": "The stack holds facts for this host that nobody has verified yet.",
+    # what Ansible itself refuses
+    "VARIABLE.INVALID": "A variable has a value of the wrong type, or one that is not among its choices.",
+    "HOST.UNREACHABLE": "The host does not answer, or does not let Ansible in.",
     # the host
     "HOST.NOT_HALO": "Neither the GPU nor the CPU of this machine is a Ryzen AI Max (gfx1151).",
     "HOST.ARCH": "The host's architecture is not the one that ROCm packages exist for.",
@@ -165,6 +168,8 @@ CATALOGUE: dict[str, str] = {
     "ROCM.MIXED_ORIGIN": "Packages of the ROCm set come from different origins.",
     "ROCM.CHANNELS_MIXED": "ROCm of another channel is installed, beside which the stack's cannot be.",
     "ROCM.ALL_GPUS": "A package is wished for that brings the code for every GPU there is.",
+    "ROCM.LINK_ELSEWHERE": "/opt/rocm leads to another release than the stack's.",
+    "ROCM.RELEASE_BESIDE": "Another release of ROCm is installed beside the stack's.",
     # proofs
     "PROOF.NOT_PROVISIONED": "The host was not provisioned yet, so there is nothing to prove.",
     "PROOF.COMPILER_ABSENT": "The compiler that the stack pins is not on the host.",

@@ -15,8 +15,8 @@ VERDICTS = ("unreachable", "failed", "refused", "changed", "would change", "ok",
 #: Gives a text the colour of a severity or verdict. Layout counts characters before anything is painted.
 Paint = Callable[[str, str], str]
 
-#: Lines of one finding's evidence in the table; the report holds all of it.
-EVIDENCE_LINES = 4
+#: Lines of one finding in the table. Only lists of packages are longer: a fact cut off is a question more.
+FINDING_LINES = 12
 
 #: What a finding is made of.
 KEYS = ("code", "severity", "subject", "evidence", "remedy")
@@ -32,12 +32,19 @@ _NARROW = 60
 
 @dataclass
 class Stage:
-    """What one stage did on one host, over all the plays that ran it."""
+    """What one stage did on one host, over all the plays that ran it; what check mode said is kept apart."""
 
     verdicts: set[str] = field(default_factory=set)
     checked: set[str] = field(default_factory=set)
-    findings: list[dict[str, Any]] = field(default_factory=list)
+    seen: list[dict[str, Any]] = field(default_factory=list)
+    foretold: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """The findings, without those of check mode that really came about."""
+        about = {(finding["code"], finding["subject"]) for finding in self.seen}
+        return [f for f in self.foretold if (f["code"], f["subject"]) not in about] + self.seen
 
     def verdict(self, stopped: bool) -> str:
         """Return the stage's verdict.
@@ -80,11 +87,11 @@ class Run:
             self._order.append(stage)
         seen = self._hosts.setdefault(host, {}).setdefault(stage, Stage())
         found = findings_of(result)
-        seen.findings += [finding for finding in found if finding not in seen.findings]
+        listed = seen.foretold if check else seen.seen
+        listed += [finding for finding in found if finding not in listed]
         (seen.checked if check else seen.verdicts).add(_verdict(status, result, found, check))
         if status in ("failed", "unreachable"):
-            note = str(result.get("msg") or "no message; run with -v")
-            seen.notes += [note] if note not in seen.notes else []
+            seen.notes += [note for note in _messages(result) if note not in seen.notes]
 
     def forgive(self, host: str) -> None:
         """Take back the failures of a host that ended well, because a rescue dealt with them."""
@@ -128,6 +135,14 @@ def findings_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
                 if plain not in found:
                     found.append(plain)
     return found
+
+
+def _messages(result: Mapping[str, Any]) -> list[str]:
+    """Return what a failed task says; of a loop what its items say, since it only says that there are some."""
+    listed = result.get("results")
+    items = [item for item in listed if isinstance(item, Mapping)] if isinstance(listed, list) else []
+    said = [str(item["msg"]) for item in items if item.get("msg") and (item.get("failed") or item.get("unreachable"))]
+    return said or [str(result.get("msg") or "no message; run with -v")]
 
 
 def plain(text: str, _style: str) -> str:
@@ -174,8 +189,9 @@ def _findings(row: Mapping[str, Any], width: int, indent: str, paint: Paint) -> 
         severity = finding["severity"]
         said = f"{severity} {finding['code']} {finding['subject']}: {finding['evidence']}"
         wrapped = _wrap(said, width, indent, "  ")
-        if len(wrapped) > EVIDENCE_LINES:
-            wrapped = [*wrapped[: EVIDENCE_LINES - 1], f"{indent}  ... the report has all of it"]
+        more = len(wrapped) - FINDING_LINES
+        if more > 1:  # else what says so takes the line that it saves
+            wrapped = [*wrapped[:FINDING_LINES], f"{indent}  {more} more lines in the report"]
         wrapped[0] = wrapped[0].replace(severity, paint(severity, severity), 1)
         lines += wrapped
         if finding["remedy"]:

@@ -342,6 +342,34 @@ def test_a_lock_that_another_process_holds(apt_host, archives):
     assert apt_host.plan(wish("tool"), execute=True)["changed"]
 
 
+def test_a_dpkg_that_outlived_its_run_is_waited_for_and_not_called_interrupted(apt_host, archives):
+    archives.add("a", package("tool"))
+    # Its maintainer script lasts until it is told to end.
+    apt_host.run(
+        "mkdir -p /slow/DEBIAN && mkfifo /slow.end && cd / && "
+        "printf 'Package: slow\\nVersion: 1\\nArchitecture: all\\nMaintainer: x\\nDescription: x\\n' >/slow/DEBIAN/control && "
+        "printf '#!/bin/sh\\necho at work; cat /slow.end\\n' >/slow/DEBIAN/postinst && "
+        "chmod 755 /slow/DEBIAN/postinst && dpkg-deb -b /slow /slow.deb"
+    )
+    with subprocess.Popen(apt_host.command("dpkg", "-i", "/slow.deb"), stdout=subprocess.PIPE, text=True) as process:
+        assert any("at work" in line for line in process.stdout)
+        pid = apt_host.run("pgrep -x dpkg").strip()
+        try:
+            answer = apt_host.plan(wish("tool"))
+        finally:
+            apt_host.run("echo >/slow.end")
+    assert answer.codes == ["APT.LOCKED"]
+    assert f"(process {pid}: dpkg -i /slow.deb)" in answer["msg"]
+    assert f"tail --pid={pid} -f /dev/null" in answer["findings"][0]["remedy"]
+    assert apt_host.plan(wish("tool"))["changed"], "once it has ended"
+
+
+def test_a_dpkg_that_was_interrupted_must_finish(apt_host, archives):
+    archives.add("a", package("tool"))
+    apt_host.run("touch /var/lib/dpkg/updates/0001")
+    assert apt_host.plan(wish("tool")).codes == ["APT.DPKG_INTERRUPTED"]
+
+
 def test_an_archive_that_does_not_answer(apt_host):
     apt_host.run(
         "echo 'Acquire::Retries \"0\";' >/etc/apt/apt.conf.d/retries"

@@ -32,7 +32,7 @@ import json, sys, time
 sys.dont_write_bytecode = True
 sys.path.insert(0, "/halo")
 from halo import keyring
-planned = keyring.plan_options(json.loads(sys.argv[1]), True, int(time.time()))
+planned = keyring.plan_options(json.loads(sys.argv[1]), True, int(time.time()), write=True)
 found = [*planned.findings, *(keyring.apply(planned) if planned.changed else [])]
 print(json.dumps({"changed": planned.changed, "findings": [finding.as_dict() for finding in found],
                   "before": planned.before.as_dict(), "after": planned.after.as_dict()}))
@@ -122,7 +122,7 @@ def test_key_expired_is_replaced_by_the_same_key_with_a_later_expiry(host: Host,
     assert old < new
     fingerprint = served.keys["legacy"].fingerprint
     assert evidence(answer, "KEY.REFRESHED") == (
-        f"before: {fingerprint} expired {old}; now: {fingerprint} expires {new}; from {served.at(LEGACY_KEY)}"
+        f"now: {fingerprint} expires {new}; before: {fingerprint} expired {old}; from {served.at(LEGACY_KEY)}"
     )
     assert host.keyring() == written(served.keyring("legacy"))
     assert host.update() == ""
@@ -180,7 +180,7 @@ def test_key_expiring_is_taken_with_a_warning(host: Host, served: Served) -> Non
     ("variant", "code", "says"),
     [
         ("key-expired", "KEY.EXPIRED", "that is served expired"),
-        ("key-wrong", "KEY.WRONG_FINGERPRINT", "wanted {wanted}; served {stranger} (A stranger"),
+        ("key-wrong", "KEY.WRONG_FINGERPRINT", "served {stranger} (A stranger"),
         ("key-missing", "KEY.SOURCE_FAILED", "HTTP 404 Not Found"),
         ("key-login-page", "KEY.SOURCE_UNREADABLE", "it is a web page titled 'Sign in to the network'"),
         ("key-empty", "KEY.SOURCE_UNREADABLE", "it is empty"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -139,6 +140,18 @@ def test_follows_a_changed_lock_and_refuses_a_package_with_another_hash(checkout
     assert "pip cannot install requirements.txt" in done.stderr
     assert f"Expected sha256 {'0' * 64}" in done.stderr
     assert not (checkout.path / ".venv/halo.stamp").exists(), "the next call tries again"
+
+
+def test_a_command_that_nobody_knows_is_answered_with_all_there_are(tmp_path):
+    checkout = Checkout(tmp_path / "checkout")
+    shutil.rmtree(checkout.path / "module_utils")
+    shutil.copytree(ROOT / "module_utils", checkout.path / "module_utils")
+    done = checkout.run("provison")
+    assert done.returncode == 2
+    error = done.stderr.splitlines()[-1]
+    assert "invalid choice: 'provison'" in error
+    for command in ("stacks", "finding", "provision", "plan", "demo", "test", "clean"):
+        assert re.search(rf"\b{command}\b", error), command
 
 
 @pytest.mark.parametrize(

@@ -143,8 +143,8 @@ def test_key_expired(run, server, vendor):
     assert answer["changed"]
     assert codes(answer) == [("info", "KEY.REFRESHED")]
     assert evidence(answer, "KEY.REFRESHED") == (
-        f"before: {vendor.fingerprint} expired {day(vendor.expired)}; "
-        f"now: {vendor.fingerprint} expires {day(vendor.later)}; from {server.url}/key"
+        f"now: {vendor.fingerprint} expires {day(vendor.later)}; "
+        f"before: {vendor.fingerprint} expired {day(vendor.expired)}; from {server.url}/key"
     )
     assert answer["before"]["expires"] == day(vendor.expired) < answer["after"]["expires"] == day(vendor.later)
     assert run.path.read_bytes() == vendor.later
@@ -270,6 +270,7 @@ def test_state_absent(run, vendor):
 
 def test_check_mode_fetches_and_writes_nothing(run, server, vendor):
     answer = run(check=True, urls=[server.serve("/key", vendor.later_armoured)])
+    assert evidence(answer, "KEY.INSTALLED").startswith("there was no keyring; would be: ")
     assert answer["changed"]
     assert server.asked == ["/key"]
     assert not run.path.parent.exists()
@@ -310,7 +311,7 @@ def refused(run, vendor):
 
 def test_key_wrong_fingerprint(refused, server, vendor, home, other):
     said = refused(server.serve("/key", home.export(other)), "KEY.WRONG_FINGERPRINT")
-    assert said == f"wanted {vendor.fingerprint}; served {other} (Other)"
+    assert said == f"served {other} (Other); wanted {vendor.fingerprint}"
 
 
 @pytest.mark.parametrize(

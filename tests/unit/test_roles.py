@@ -108,6 +108,11 @@ class TestEveryRole:
         assert f"role: {role}," in text
 
 
+def test_the_variables_of_every_role_are_checked_at_the_start() -> None:
+    listed = read("stack", "vars/main.yml")["_stack_argument_specs"]
+    assert sorted(set(re.findall(r"'([a-z_]+)'", listed)) & set(ROLES)) == ROLES
+
+
 def test_only_one_role_calls_apt() -> None:
     words = ("ansible.builtin.apt", "apt_plan", "apt-get", "ansible.builtin.package", "dpkg -i")
     for role in ROLES:

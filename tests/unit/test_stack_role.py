@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PUBLISH = """\
 - name: Verify
@@ -183,3 +185,56 @@ def test_a_report_that_cannot_be_written_is_a_warning_and_the_table_stays(tmp_pa
     assert outcome.status == 0, outcome.output
     assert "stack distro" in outcome.table
     assert "the report was not written" in outcome.output
+
+
+WRONG = [
+    ("host_verify_force", [1], "set it to true or false"),
+    ("host_verify_components", {"a": 1}, """-e '{"host_verify_components": [...]}'"""),
+    ("apt_transaction_lock_timeout", "soon", "a whole number"),
+    # Of a role that has nothing to do with this stack.
+    ("rocm_keyring_refresh_days", "few", "a whole number"),
+    ("rocm_keyring_urls", {"a": "b"}, "a list of str"),
+    ("toolchain_pin_mode", "both", """as -e '{"toolchain_pin_mode": "sysroot"}'"""),
+    ("rocm_runtime_migrate", "perhaps", "true or false"),
+    ("stack_allow_any_host", "perhaps", "true or false"),
+]
+
+
+def refused(outcome: Outcome) -> list[dict[str, str]]:
+    """Return the errors of a run that role stack ended."""
+    assert outcome.status == 2
+    assert outcome.stages["stack"] == "refused"
+    assert set(outcome.stages.values()) <= {"refused", "not reached"}
+    return [f for f in outcome.report["hosts"]["box"]["stages"][0]["findings"] if f["severity"] == "error"]
+
+
+@pytest.mark.parametrize(("name", "value", "remedy"), WRONG, ids=[name for name, *_ in WRONG])
+def test_a_wrong_variable_of_any_role_is_refused_at_the_start(
+    tmp_path: Path, name: str, value: Any, remedy: str
+) -> None:
+    # The roles come later, or in another playbook.
+    (finding,) = refused(run(tmp_path, plays=BEFORE + LATER, **{name: value}))
+    assert (finding["code"], finding["subject"]) == ("VARIABLE.INVALID", name)
+    assert "<class" not in finding["evidence"]
+    assert remedy in finding["remedy"]
+    page = finding["remedy"].split("; ")[-1].split()[0]
+    assert name in (ROOT / page).read_text(), "the page that is named explains it"
+
+
+def test_all_wrong_variables_are_named_at_once(tmp_path: Path) -> None:
+    found = refused(run(tmp_path, plays=BEFORE, host_verify_force=[1], rocm_keyring_timeout="long"))
+    assert {finding["subject"] for finding in found} == {"host_verify_force", "rocm_keyring_timeout"}
+
+
+def test_a_variable_that_several_roles_take_is_named_as_the_user_knows_it(tmp_path: Path) -> None:
+    plays = BEFORE.replace("[stack]", "[stack, toolchain_pin]")
+    (finding,) = refused(run(tmp_path, plays=plays, halo_toolchain_mode="both"))
+    assert finding["subject"] == "toolchain_pin_mode"
+    assert "halo_toolchain_mode" in finding["remedy"]
+
+
+def test_a_task_that_fails_without_findings_is_in_the_table_with_its_message(tmp_path: Path) -> None:
+    task = "  tasks:\n    - name: Fail\n      ansible.builtin.fail: {msg: it is broken}\n"
+    outcome = run(tmp_path, plays=BEFORE + task)
+    assert outcome.stages == {"stack": "ok", "Plan": "failed"}
+    assert "it is broken" in outcome.table

@@ -36,7 +36,7 @@ def system(root: PrivateRoot, timeout_s: float) -> Iterator[None]:
             break
         except apt_pkg.Error as error:
             if "configure -a" in str(error):
-                raise interrupted(messages(error)) from error
+                raise interrupted(messages(error), root.host) from error
             if time.monotonic() >= deadline:
                 path = frontend if _holder(frontend) else frontend.with_name("lock")
                 raise _locked(path, timeout_s, messages(error)) from error
@@ -76,15 +76,28 @@ def file(path: Path, timeout_s: float) -> Iterator[None]:
         os.close(descriptor)
 
 
-def interrupted(evidence: str) -> AptError:
-    """Return the finding that dpkg must finish first."""
+def interrupted(evidence: str, host: Path = Path("/")) -> AptError:
+    """Return the finding that dpkg must finish first.
+
+    A run whose connection broke leaves a dpkg that goes on: it was not interrupted, and must not be now.
+
+    Args:
+        evidence: What is unfinished.
+        host: The host's root.
+    """
+    locks = (host / "var/lib/dpkg" / name for name in ("lock", "lock-frontend"))
+    pid = next(filter(None, map(_holder, locks)), "")
+    if pid:
+        wait = f"wait for it: `tail --pid={pid} -f /dev/null` on the host returns when it has ended; then run again"
+        return fail("APT.LOCKED", "dpkg", f"it is at work, {_process(pid)}; {evidence}", wait)
     return fail(
         "APT.DPKG_INTERRUPTED", "dpkg", evidence, "run `dpkg --configure -a` on the host, and look at what it says"
     )
 
 
 def _locked(path: Path, timeout_s: float, reason: str) -> AptError:
-    holder = _holder(path) or f"an unknown process ({reason})"
+    pid = _holder(path)
+    holder = _process(pid) if pid else f"an unknown process ({reason})"
     return fail(
         "APT.LOCKED",
         str(path),
@@ -94,7 +107,7 @@ def _locked(path: Path, timeout_s: float, reason: str) -> AptError:
 
 
 def _holder(path: Path) -> str:
-    """Return name and process id of whoever holds a lock, or nothing."""
+    """Return the process id of whoever else holds a lock, or nothing."""
     try:
         inode = path.stat().st_ino
         lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
@@ -104,7 +117,7 @@ def _holder(path: Path) -> str:
         words = line.split()
         # "1: POSIX  ADVISORY  WRITE 1234 fe:01:5678 0 EOF"; the device differs from stat's on overlays.
         if len(words) >= 6 and words[1] != "->" and words[5].rpartition(":")[2] == str(inode):
-            return _process(words[4])
+            return "" if words[4] == str(os.getpid()) else words[4]
     return ""
 
 

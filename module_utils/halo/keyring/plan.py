@@ -40,7 +40,7 @@ class Planned:
         return (self.before.data, self.before.mode) != (self.after.data, self.after.mode)
 
 
-def plan(request: Request, now: int, root: str = "/") -> Planned:
+def plan(request: Request, now: int, root: str = "/", write: bool = False) -> Planned:
     """Compare a keyring with what is wanted, fetch keys where they are needed, and change nothing.
 
     No source is opened while the file holds every wanted key, none of them revoked, expired, or about to expire.
@@ -49,6 +49,7 @@ def plan(request: Request, now: int, root: str = "/") -> Planned:
         request: What is wanted; without fingerprints, that there is no file.
         now: Seconds since 1970.
         root: The directory that is taken for ``/``.
+        write: Whether it will be applied, so that findings say what is and not what would be.
     """
     path = Path(root) / request.path.lstrip("/")
     try:
@@ -60,7 +61,7 @@ def plan(request: Request, now: int, root: str = "/") -> Planned:
     chosen = before.selection
     findings: list[Finding] = []
     if chosen is None or due(chosen, now, request.refresh_days):
-        chosen, findings = _refreshed(request, path, before, now)
+        chosen, findings = _refreshed(request, path, before, now, write)
     elif before.data != chosen.data:
         findings.append(report.normalised(path, chosen))
     if chosen is None or errors(findings):
@@ -69,7 +70,7 @@ def plan(request: Request, now: int, root: str = "/") -> Planned:
     return Planned(path, before, Keyring(chosen.data, MODE, replace(chosen, foreign=())), tuple(findings))
 
 
-def plan_options(options: Mapping[str, Any], present: bool, now: int, root: str = "/") -> Planned:
+def plan_options(options: Mapping[str, Any], present: bool, now: int, root: str = "/", write: bool = False) -> Planned:
     """Do the same as :func:`plan` with a request in its plain form, whose faults become findings.
 
     Args:
@@ -77,12 +78,13 @@ def plan_options(options: Mapping[str, Any], present: bool, now: int, root: str 
         present: Whether the file is wanted at all.
         now: Seconds since 1970.
         root: The directory that is taken for ``/``.
+        write: As there.
     """
     try:
         request = Request.from_dict(options) if present else Request(path=str(options["path"]))
     except ValueError as error:
         return Planned(Path(str(options.get("path"))), Keyring(), Keyring(), (report.invalid(options, error),))
-    return plan(request, now, root)
+    return plan(request, now, root, write)
 
 
 def apply(planned: Planned) -> list[Finding]:
@@ -121,7 +123,9 @@ def _until(selection: Selection) -> int | None:
     return earliest(key.signs_until for key in selection.keys)
 
 
-def _refreshed(request: Request, path: Path, before: Keyring, now: int) -> tuple[Selection | None, list[Finding]]:
+def _refreshed(
+    request: Request, path: Path, before: Keyring, now: int, write: bool
+) -> tuple[Selection | None, list[Finding]]:
     """Return the keys that the file is to hold, None for none, having tried the sources in turn."""
     served: list[Served] = []
     fetched = openpgp.select([], request.fingerprints)
@@ -142,7 +146,7 @@ def _refreshed(request: Request, path: Path, before: Keyring, now: int) -> tuple
         # A source may lag behind the one that the host's key came from.
         chosen = present
     if chosen is fetched and before.data != fetched.data:
-        findings.append(report.installed(path, before, fetched, served, now))
+        findings.append(report.installed(path, before, fetched, served, now, write))
     if due(chosen, now, request.refresh_days):
         findings.append(report.expiring(path, chosen, _until(chosen), now))
     return chosen, findings

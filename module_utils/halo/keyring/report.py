@@ -14,7 +14,10 @@ from .sources import Served
 
 def invalid(options: Mapping[str, Any], error: ValueError) -> Finding:
     """Return what to say about a request that cannot be understood."""
-    remedy = "correct the stack's key, or the task; `ansible-doc -t module apt_keyring` says what may be given"
+    remedy = (
+        "correct rocm_keyring_fingerprints or rocm_keyring_urls where one is set, else the key in the stack; "
+        "`ansible-doc -t module apt_keyring` says what may be given"
+    )
     return Finding("KEY.INVALID", "error", str(options.get("path")), str(error), remedy)
 
 
@@ -44,7 +47,7 @@ def others(served: Iterable[Served], wanted: Sequence[str], missing: Sequence[st
         names = {key.fingerprint for key in one.keys}
         extra = [key for key in one.keys if key.fingerprint not in wanted]
         if one.keys and not names.intersection(missing or wanted):
-            evidence = f"wanted {', '.join(missing or wanted)}; served {', '.join(name(key) for key in one.keys)}"
+            evidence = f"served {', '.join(name(key) for key in one.keys)}; wanted {', '.join(missing or wanted)}"
             remedy = (
                 "compare both fingerprints with what the vendor publishes elsewhere; then correct the URL, or the "
                 "fingerprint in the stack. Do not take a served fingerprint over untested"
@@ -83,17 +86,19 @@ def flaws(path: Path, served: Iterable[tuple[Key, str]], present: Selection | No
     return findings
 
 
-def installed(path: Path, before: Keyring, fetched: Selection, served: Iterable[Served], now: int) -> Finding:
-    """Return what to say where the file is replaced by what was fetched."""
+def installed(
+    path: Path, before: Keyring, fetched: Selection, served: Iterable[Served], now: int, write: bool
+) -> Finding:
+    """Return what to say where the file is replaced by what was fetched, or would be without ``write``."""
     names = {key.fingerprint for key in fetched.keys}
     source = ", ".join(one.source for one in served if any(key.fingerprint in names for key in one.keys))
-    new = _expiries(fetched, now)
+    new = f"{'now' if write else 'would be'}: {_expiries(fetched, now)}"
     present = before.selection
     if present and not present.missing:
-        evidence = f"before: {_expiries(present, now)}; now: {new}; from {source}"
+        evidence = f"{new}; before: {_expiries(present, now)}; from {source}"
         return Finding("KEY.REFRESHED", "info", str(path), evidence)
     why = before.problem or ("a wanted key was not in it" if before.exists else "there was no keyring")
-    return Finding("KEY.INSTALLED", "info", str(path), f"{why}; now: {new}; from {source}")
+    return Finding("KEY.INSTALLED", "info", str(path), f"{why}; {new}; from {source}")
 
 
 def expiring(path: Path, chosen: Selection, until: int | None, now: int) -> Finding:

@@ -123,4 +123,5 @@ def test_one_tag_provisions_one_role_on_a_host_without_python3_apt(host):
     assert result.rc == 0, result.output[-3000:]
     assert host.package("clang-17").is_installed
     assert not host.package("hipcc").is_installed, "rocm_runtime was not asked for"
+    assert result.output.count("- install clang-17 ") == 1, "the plan is shown once"
     assert host.file("/opt/halo/toolchain/libc++-17").is_symlink
