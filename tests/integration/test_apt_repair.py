@@ -193,3 +193,53 @@ def test_headers_half_configured_by_a_module_that_seems_whole(repair: Repair) ->
     status = DPKG + package("amdgpu-dkms") + package("linux-headers-6.8.0-40-generic", "install ok half-configured")
     commands = repair({"/var/lib/dpkg/status": status}, gpu_apu=True)["commands"]
     assert commands == ["dpkg --purge amdgpu-dkms", "dpkg --configure -a"]
+
+
+# On the container itself, where dpkg is run
+
+BROKEN = r"""
+mkdir -p /srv/deb/DEBIAN && cd /srv
+cat >deb/DEBIAN/control <<END
+Package: amdgpu-dkms
+Version: 1:6.8.5-stand-in
+Architecture: all
+Maintainer: nobody
+Description: stand-in
+END
+printf '#!/bin/sh\nexit 10\n' >deb/DEBIAN/postinst && chmod 755 deb/DEBIAN/postinst
+dpkg-deb --build deb amdgpu-dkms.deb >/dev/null
+dpkg -i amdgpu-dkms.deb >/dev/null 2>&1 || true
+dpkg-query -W -f '${db:Status-Status}' amdgpu-dkms
+"""
+HOLD_LOCK = """
+import fcntl, time
+lock = open("/var/lib/dpkg/lock-frontend", "w")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+open("/srv/held", "w").close()
+time.sleep(600)
+"""
+
+
+def test_half_configured_dkms_is_purged_on_an_apu_and_dpkg_finishes(apt_host: AptHost) -> None:
+    assert apt_host.run(BROKEN) == "half-configured"
+    # Without the word that it is an APU the module stays, and dpkg fails again as it did before.
+    answer = apt_host.repair(gpu_apu=False)
+    assert answer["failed"] and "REPAIR.FAILED" in answer.codes and "amdgpu-dkms" in answer["msg"]
+    answer = apt_host.repair(gpu_apu=True)
+    assert not answer["failed"], answer["msg"]
+    assert "amdgpu-dkms" not in apt_host.run("dpkg-query -W -f '${Package}\\n'").split()
+    assert apt_host.run("dpkg --audit") == ""
+    assert not apt_host.repair(gpu_apu=True)["changed"]
+
+
+def test_dpkg_locked_is_told_with_its_holder_and_nothing_is_run(apt_host: AptHost) -> None:
+    assert apt_host.run(BROKEN) == "half-configured"
+    apt_host.run(f"cat >/srv/hold.py <<'E'\n{HOLD_LOCK}E\npython3 /srv/hold.py & echo $! >/srv/holder")
+    try:
+        apt_host.run("until test -e /srv/held; do sleep 0.1; done")
+        answer = apt_host.repair(gpu_apu=True, lock_timeout=1)
+        (locked,) = [finding for finding in answer["findings"] if finding["code"] == "APT.LOCKED"]
+        assert answer["failed"] and "python3 /srv/hold.py" in locked["evidence"]
+        assert apt_host.run("dpkg-query -W -f '${db:Status-Status}' amdgpu-dkms") == "half-configured"
+    finally:
+        apt_host.run("kill $(cat /srv/holder)")
