@@ -12,7 +12,10 @@ from ansible.module_utils.halo.repair.sources import rewritten
 from tests.unit.gpg_home import GpgHome
 
 FILE = "/etc/apt/sources.list.d/x.sources"
-STANZA = "# mine\nTypes: deb deb-src\nURIs: http://a\n http://b\n# why\nSuites: jammy jammy-updates\nComponents: main\n"
+STANZA = (
+    "# mine\nTypes: deb deb-src\nURIs: http://a.test\n http://b.test\n"
+    "# why\nSuites: jammy jammy-updates\nComponents: main\n"
+)
 
 
 def entries(line: int = 2, **fields: str) -> list[Entry]:
@@ -20,7 +23,7 @@ def entries(line: int = 2, **fields: str) -> list[Entry]:
     every = [
         Entry(FILE, line, 1, kind, uri, suite, ("main",), shared=8)
         for kind in ("deb", "deb-src")
-        for uri in ("http://a", "http://b")
+        for uri in ("http://a.test", "http://b.test")
         for suite in ("jammy", "jammy-updates")
     ]
     return [one for one in every if all(getattr(one, name) == value for name, value in fields.items())]
@@ -30,7 +33,7 @@ def entries(line: int = 2, **fields: str) -> list[Entry]:
     ("gone", "before", "after"),
     [
         ({"type": "deb-src"}, "Types: deb deb-src\n", "Types: deb\n"),
-        ({"uri": "http://b"}, "URIs: http://a\n http://b\n", "URIs: http://a\n"),
+        ({"uri": "http://b.test"}, "URIs: http://a.test\n http://b.test\n", "URIs: http://a.test\n"),
         ({"suite": "jammy"}, "Suites: jammy jammy-updates\n", "Suites: jammy-updates\n"),
     ],
 )
@@ -41,7 +44,7 @@ def test_part_of_a_stanza_is_taken_out_where_one_field_tells_it(gone: dict[str, 
 
 def test_part_of_a_stanza_that_no_field_tells_is_refused() -> None:
     with pytest.raises(RefusedError, match="line 2"):
-        rewritten(STANZA, entries(), entries(type="deb", uri="http://a"), {}, {})
+        rewritten(STANZA, entries(), entries(type="deb", uri="http://a.test"), {}, {})
 
 
 def test_a_whole_stanza_goes_with_its_comments_and_its_gap() -> None:
@@ -57,20 +60,23 @@ def test_suites_are_rewritten_in_place() -> None:
     ("line", "suite", "keyring"),
     [
         (
-            "deb http://a jammy main # c\n",
-            "deb http://a noble main # c\n",
-            "deb [signed-by=/k] http://a jammy main # c\n",
+            "deb http://a.test jammy main # c\n",
+            "deb http://a.test noble main # c\n",
+            "deb [signed-by=/k] http://a.test jammy main # c\n",
         ),
         (
-            "deb  [ arch=amd64 Signed-By=/o ] http://a  jammy main\n",
-            "deb  [ arch=amd64 Signed-By=/o ] http://a  noble main\n",
-            "deb  [arch=amd64 signed-by=/k] http://a  jammy main\n",
+            "deb  [ arch=amd64 Signed-By=/o ] http://a.test  jammy main\n",
+            "deb  [ arch=amd64 Signed-By=/o ] http://a.test  noble main\n",
+            "deb  [arch=amd64 signed-by=/k] http://a.test  jammy main\n",
         ),
     ],
 )
 def test_one_line_is_edited_and_the_others_stay(line: str, suite: str, keyring: str) -> None:
-    text, one = f"# a\n\n{line}deb http://b jammy main", Entry(FILE, 3, 0, "deb", "http://a", "jammy", ("main",))
-    other = Entry(FILE, 4, 0, "deb", "http://b", "jammy", ("main",))
+    text, one = (
+        f"# a\n\n{line}deb http://b.test jammy main",
+        Entry(FILE, 3, 0, "deb", "http://a.test", "jammy", ("main",)),
+    )
+    other = Entry(FILE, 4, 0, "deb", "http://b.test", "jammy", ("main",))
     assert rewritten(text, [one, other], [], {one: "noble"}, {}) == text.replace(line, suite)
     assert rewritten(text, [one, other], [], {}, {one: "/k"}) == text.replace(line, keyring)
     assert rewritten(text, [one, other], [one], {}, {}) == text.replace(line, "")
@@ -80,7 +86,7 @@ def test_a_keyring_is_set_for_a_whole_stanza_alone() -> None:
     text = rewritten(STANZA, entries(), [], {}, dict.fromkeys(entries(), "/k.gpg"))
     assert "Signed-By: /k.gpg\n" in text and text.replace("Signed-By: /k.gpg\n", "") == STANZA
     with pytest.raises(RefusedError, match="another archive"):
-        rewritten(STANZA, entries(), [], {}, dict.fromkeys(entries(uri="http://a"), "/k.gpg"))
+        rewritten(STANZA, entries(), [], {}, dict.fromkeys(entries(uri="http://a.test"), "/k.gpg"))
 
 
 @pytest.mark.parametrize("armour", [False, True])
@@ -114,16 +120,14 @@ def test_who_signed_is_read_from_every_form_of_a_signature() -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("http://a.example/x", "https://A.example/x/"),
-        ("https://user:word@a.example/x", "https://a.example/x"),
+        ("http://a.test/x", "https://A.test/x/"),
+        ("https://user:word@a.test/x", "https://a.test/x"),
     ],
 )
 def test_uris_of_one_archive(one: str, other: str) -> None:
     assert bare(one) == bare(other)
 
 
-@pytest.mark.parametrize(
-    "other", ["http://a.example/X", "http://a.example/x/y", "http://b.example/x", "file:/a.example/x"]
-)
+@pytest.mark.parametrize("other", ["http://a.test/X", "http://a.test/x/y", "http://b.test/x", "file:/a.test/x"])
 def test_uris_of_other_archives(other: str) -> None:
-    assert bare("http://a.example/x") != bare(other)
+    assert bare("http://a.test/x") != bare(other)
