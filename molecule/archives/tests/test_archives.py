@@ -6,12 +6,13 @@ last tests, which change the host.
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
 
 from tests.support import channel, refusals
-from tests.support.playbook import run
+from tests.support.playbook import ROOT, run
 from tests.support.refusals import snapshot
 
 HOST = "ubuntu-24.04-virgin"
@@ -143,8 +144,11 @@ def test_channels_mixed_is_refused_with_the_list_of_packages(host):
 @pytest.mark.changes
 def test_source_twice_and_pin_of_the_other_channel_are_repaired(host):
     """As people have it who followed AMD's steps: a one-line source of their own, and a pin to the other channel."""
-    entry = f"deb [signed-by=/etc/apt/keyrings/mine.gpg] {MIRROR}/stable.repo.amd.com/rocm/core/packages/ubuntu2404 stable main"
-    host.check_output(f"echo '{entry}' >/etc/apt/sources.list.d/mine.list")
+    uri = f"{MIRROR}/stable.repo.amd.com/rocm/core/packages/ubuntu2404"
+    entry = f"deb [signed-by=/etc/apt/keyrings/mine.gpg] {uri} stable main"
+    key = base64.b64encode((ROOT / ".halo/archive/keys/amdrocm/current.gpg").read_bytes()).decode()
+    host.check_output(f"echo {key} | base64 -d >/etc/apt/keyrings/mine.gpg")
+    host.check_output(f"echo '{entry}' >/etc/apt/sources.list.d/mine.list && apt-get update -qq")
     pin = "Package: *\\nPin: release o=repo.radeon.com\\nPin-Priority: 600\\n"
     host.check_output(f"printf '{pin}' >/etc/apt/preferences.d/rocm-pin-600")
 
