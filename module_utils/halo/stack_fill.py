@@ -22,10 +22,17 @@ def rocm(entry: Mapping[str, Any], gfx: str, stacks: Sequence[Mapping[str, Any]]
     filled: dict[str, Any] = _with_target(entry, gfx)
     filled["replaces"] = list(filled.get("replaces", []))
     filled["metas"] = list(filled.get("metas", []))
+    # Before the conflicts, which are the names of channels until they are filled in.
+    filled["foreign_origins"] = origins_of(filled.get("conflicts", []), stacks)
     filled["conflicts"] = [
         {"channel": channel, "packages": packages_of(channel, stacks)} for channel in filled.get("conflicts", [])
     ]
     return filled
+
+
+def origins_of(channels: Sequence[str], stacks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the Origins of the archives that channels' stacks come from, sorted."""
+    return sorted({one["rocm"]["origin"] for stack in stacks if stack["channel"] in channels for one in stack["os"]})
 
 
 def packages_of(channel: str, stacks: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -24,7 +24,16 @@ params = {name: spec.get("default") for name, spec in glue.PLAN_ARGUMENTS.items(
 print(json.dumps(glue.plan({**params, **request["params"]}, request["check_mode"])))
 """
 
-# The same for module apt_audit.
+# The same for modules apt_audit and apt_repair.
+_REPAIR = """
+import json, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, "/halo")
+from halo.repair import glue
+request = json.load(sys.stdin)
+params = {name: spec.get("default") for name, spec in glue.REPAIR_ARGUMENTS.items()}
+print(json.dumps(glue.repair({**params, **request["params"]}, request["check_mode"])))
+"""
 _AUDIT = """
 import json, sys
 sys.dont_write_bytecode = True
@@ -55,6 +64,7 @@ class AptHost:
         try:
             self.run("mkdir -p /halo; cat >/halo/drive.py", stdin=_DRIVER)
             self.run("cat >/halo/audit.py", stdin=_AUDIT)
+            self.run("cat >/halo/repair.py", stdin=_REPAIR)
             subprocess.run(["podman", "cp", f"{ROOT}/module_utils/halo", f"{self.name}:/halo/halo"], check=True)
             self.run("apt-get update -qq && apt-get install -qq --no-install-recommends python3-apt")
         except BaseException:
@@ -97,6 +107,10 @@ class AptHost:
     def audit(self, **params: Any) -> Answer:
         """Audit, and return the module's answer."""
         return self._drive("audit.py", json.dumps(params))
+
+    def repair(self, check_mode: bool = False, **params: Any) -> Answer:
+        """Repair, and return the module's answer."""
+        return self._drive("repair.py", json.dumps({"params": params, "check_mode": check_mode}))
 
     def _drive(self, driver: str, request: str) -> Answer:
         command = self.command("python3", f"/halo/{driver}")

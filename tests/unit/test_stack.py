@@ -279,6 +279,11 @@ def test_channels_exclude_each_other_by_what_they_consist_of(name: str, excluded
     assert sets
     assert all(set(globs) <= set(conflict["packages"]) for globs in sets)
     assert not set(data["rocm"]["set"]) & set(conflict["packages"])
+    (origin,) = data["rocm"]["foreign_origins"]
+    assert (
+        origin == {one["rocm"]["origin"] for made in STACKS if made["channel"] == excluded for one in made["os"]}.pop()
+    )
+    assert origin != data["rocm"]["origin"]
 
 
 def test_at_equal_releases_the_vendors_channel_wins_over_a_later_date() -> None:

@@ -27,6 +27,27 @@ def repeated(entries: Iterable[Entry], question: Question, judge: Judge) -> list
     return problems
 
 
+def stray(entries: Iterable[Entry], question: Question) -> list[Problem]:
+    """Return a problem for each source of the stack's archive outside its own file, where that does not name it yet."""
+    used = [entry for entry in entries if entry.enabled]
+    problems = []
+    for entry in used:
+        wanted = question.wanted(entry)
+        if not wanted or not wanted.file or entry.file == wanted.file:
+            continue
+        if any(other.file == wanted.file and other.key == entry.key for other in used):
+            continue
+        evidence = f"{entry.place} names the stack's archive, whose source is {wanted.file}"
+        remedy = f"take it out of {entry.place}; `--tags rocm_keyring` writes {wanted.file}"
+        detail = {"entry": entry.where(), "file": wanted.file}
+        problems.append(
+            Problem(
+                "SOURCE.STRAY", "warning", entry.archive, evidence, remedy, entry.file, entry.line, entry.stanza, detail
+            )
+        )
+    return problems
+
+
 def best(group: Sequence[Entry], question: Question) -> Entry:
     """Return the entry that should stay: the stack's own, else deb822 with Signed-By, else the first of the best."""
 

@@ -11,7 +11,7 @@ from ..apt.errors import AptError
 from ..findings import Finding
 from . import dpkg, keys, lists, pins, sources, stores
 from .model import Audit, Entry, Problem, Question
-from .repeated import repeated
+from .repeated import repeated, stray
 from .suites import foreign
 from .verdict import Judge
 
@@ -33,7 +33,8 @@ def audit(question: Question) -> Audit:
         with Judge(question.root) as judge:
             texts, passed_over = sources.files(question.root)
             entries, refused = sources.read(texts, judge)
-            problems += refused + repeated(entries, question, judge) + foreign(entries, question, facts.os)
+            problems += refused + repeated(entries, question, judge)
+            problems += stray(entries, question) + foreign(entries, question, facts.os)
             archives = lists.archives(entries, question.root, facts.architecture)
             problems += lists.not_there(archives, facts.architecture)
             known = stores.stores(entries, question.root)

@@ -6,12 +6,13 @@ last tests, which change the host.
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
 
 from tests.support import channel, refusals
-from tests.support.playbook import run
+from tests.support.playbook import ROOT, run
 from tests.support.refusals import snapshot
 
 HOST = "ubuntu-24.04-virgin"
@@ -138,3 +139,31 @@ def test_channels_mixed_is_refused_with_the_list_of_packages(host):
         assert "rocm.list" in wrong[0]["subject"] + wrong[0]["evidence"]
     finally:
         host.check_output(f"apt-get purge -qq rocm-core && rm {key} /etc/apt/sources.list.d/rocm.list")
+
+
+@pytest.mark.changes
+def test_source_twice_and_pin_of_the_other_channel_are_repaired(host):
+    """As people have it who followed AMD's steps: a one-line source of their own, and a pin to the other channel."""
+    uri = f"{MIRROR}/stable.repo.amd.com/rocm/core/packages/ubuntu2404"
+    entry = f"deb [signed-by=/etc/apt/keyrings/mine.gpg] {uri} stable main"
+    key = base64.b64encode((ROOT / ".halo/archive/keys/amdrocm/current.gpg").read_bytes()).decode()
+    host.check_output(f"echo {key} | base64 -d >/etc/apt/keyrings/mine.gpg")
+    host.check_output(f"echo '{entry}' >/etc/apt/sources.list.d/mine.list && apt-get update -qq")
+    pin = "Package: *\\nPin: release o=repo.radeon.com\\nPin-Priority: 600\\n"
+    host.check_output(f"printf '{pin}' >/etc/apt/preferences.d/rocm-pin-600")
+
+    before = snapshot(host)
+    would = run("playbooks/repair.yml", f"--limit={HOST}", "--check", "--diff")
+    assert would.rc == 0, would.output[-3000:]
+    assert f"-{entry}" in would.output
+    assert snapshot(host) == before
+
+    repaired = run("playbooks/repair.yml", f"--limit={HOST}")
+    assert repaired.rc == 0, repaired.output[-3000:]
+    assert host.check_output("ls /etc/apt/sources.list.d") == "amdrocm-stable.sources\nubuntu.sources"
+    assert not host.file("/etc/apt/preferences.d/rocm-pin-600").exists
+    kept = host.check_output("find /var/lib/halo/backup -type f -printf '%f\\n' | sort")
+    assert kept == "mine.list\nrocm-pin-600"
+    assert host.run("apt-get update").rc == 0
+    again = run("playbooks/repair.yml", f"--limit={HOST}")
+    assert (again.rc, again.changed(HOST)) == (0, 0), again.output[-3000:]
