@@ -13,9 +13,11 @@ description:
   - Audits as M(apt_audit) does, repairs what is certain, and audits again.
   - Of sources of one archive it leaves one; where another has more, it is led to the same keyring. The suite of the
     stack's archive is corrected. Old copies of keys are taken out of C(/etc/apt/trusted.gpg) and its directory, unless
-    a source still needs them. Idle pins to O(foreign_origins) are dropped.
+    a source still needs them. Idle pins to O(foreign_origins) are dropped, and a pin for
+    all packages of the stack's archive is narrowed to those that are meant.
   - C(dpkg --configure -a) finishes what dpkg began; on an APU a half configured C(amdgpu-dkms) is purged before.
-  - Every changed file is copied to C(/var/lib/halo/backup) first. What belongs to a package, and links, are refused.
+  - Every changed file is copied to C(/var/lib/halo/backup) first. What belongs to a package or another
+    tool, and links, are refused. C(python3-apt) need not be there.
 extends_documentation_fragment: [action_common_attributes]
 attributes:
   check_mode: {support: full}
@@ -40,11 +42,26 @@ options:
         description: The file of the source. Sources of the archive in other files are taken out.
         type: path
       keyring: {description: The path of the keyring., type: path}
+      packages:
+        description: Names and globs of what is meant to come from it; a pin for all of its packages is told.
+        type: list
+        elements: str
+        default: []
+      comes:
+        description: Whether this run writes O(archives[].file), so that other sources of the archive give way.
+        type: bool
+        default: true
   foreign_origins:
     description: Origins and host names of ROCm's other channels; idle pins to these are dropped, others stay.
     type: list
     elements: str
     default: []
+  foreign_uris:
+    description: URIs below which archives of these channels lie.
+    type: list
+    elements: str
+    default: []
+  retire: {description: Take out the sources of O(foreign_uris)., type: bool, default: false}
   expiring_days: {description: How many days before it expires a key is told of., type: int, default: 30}
   gpu_apu:
     description: Whether the GPU is that of an APU, which needs no kernel module of AMD.
@@ -64,6 +81,10 @@ EXAMPLES = r"""
 RETURN = r"""
 before: {description: Path -> text before., returned: always, type: dict}
 after: {description: "Path -> text afterwards, null where the file is removed.", returned: always, type: dict}
+files:
+  description: In check mode, path -> text of sources and preferences as they will be, for M(apt_plan).
+  returned: always
+  type: dict
 commands: {description: The commands of dpkg., returned: always, type: list, elements: str}
 findings:
   description: What was repaired or refused, and what is still wrong.

@@ -118,6 +118,7 @@ CATALOGUE: dict[str, str] = {
     "APT.RESULT_DIFFERS": "After execution the host is not what the plan said.",
     "APT.FILE_IGNORED": "A file below /etc/apt has a name for which apt does not read it.",
     "APT.PREFERENCES_UNREADABLE": "apt refuses a file of preferences, and with it every call.",
+    "APT.PIN_BROAD": "A pin lifts every package of the stack's archive, not only those that are meant.",
     "APT.PIN_EVERYTHING": "A pin for every package matches all archives alike.",
     "APT.NO_ARCHIVE": "Packages are installed that no configured archive has.",
     # sources, and what dpkg says
@@ -125,6 +126,7 @@ CATALOGUE: dict[str, str] = {
     "SOURCE.CONFLICT": "Sources of one archive contradict each other in Signed-By or Trusted.",
     "SOURCE.TWICE": "Several sources name the same archive.",
     "SOURCE.STRAY": "A source names the stack's archive in another file than the one that belongs to it.",
+    "SOURCE.OTHER_CHANNEL": "A source names ROCm of another channel, beside which the stack's cannot be.",
     "SOURCE.WRONG_SUITE": "A source is for another release of the operating system than the host's.",
     "SOURCE.NOT_THERE": "A source names a component or an architecture that its archive does not have.",
     "SOURCE.NO_LISTS": "Nothing of an archive is among the host's lists, so some checks cannot be made.",

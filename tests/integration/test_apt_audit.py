@@ -104,6 +104,56 @@ def test_both_forms_are_read_with_all_that_they_say(audit: Audit) -> None:
     assert {problem["subject"] for problem in answer["problems"]} == {"http://c.example.org ./"}
 
 
+def test_without_python3_apt_the_same_is_found(audit: Audit, shared_apt_host: AptHost, copies: dict[str, Any]) -> None:
+    """Sources must be repaired before python3-apt can be installed, so the audit has its own eyes as well."""
+    files: Files = {
+        f"{PARTS}/a.sources": f"# remark\n{stanza(Signed_By=NEW, Architectures='amd64,i386')}\nTypes : deb\nodd\n\n"
+        + stanza(),
+        f"{PARTS}/b.list": f"deb [signed-by=/gone.gpg] {URI} noble main\ndeb x\ndeb-src {URI} jammy main\n",
+        f"{PARTS}/c.sources": f"URIs: {URI}/c\n .\n\t{URI}/d\nTypes: deb\nTypes: deb-src\nSuites:\n noble\n"
+        "Components: main \n",
+        f"{PINS}/p": f"Package: a\n b\nPin: release o=mine\nPin-Priority:  600\n\n{pin('release o=*')}\nPin: none\n",
+        NEW: copies["expired"],
+        **listed(URI),
+    }
+    answer = audit(files)
+    assert {"SOURCE.UNREADABLE", "SOURCE.CONFLICT", "SOURCE.TWICE", "SOURCE.WRONG_SUITE", "SOURCE.KEY_MISSING"} < set(
+        answer.codes
+    )
+    assert {"APT.PREFERENCES_UNREADABLE", "APT.PIN_IDLE"} < set(answer.codes)
+    assert shared_apt_host.audit(root=TREE, python_apt=False) == answer
+
+
+def test_lists_are_called_as_apt_calls_them(shared_apt_host: AptHost) -> None:
+    uris = [
+        "http://user:word@h.test:8080/a_b/c~d/x y/",
+        "https://H.test/\xfc/%20/",
+        "http://[::1]:90/x/",
+        "http://h.test//x/",
+        "http://h.test/a+b,c(d)/@e",
+        "file:/srv/a_b/",
+        "file:///x/",
+        "copy:/x/",
+        "mirror+file:/etc/x/",
+        "cdrom:[Debian x_y]/dists/",
+    ]
+    script = (
+        "import sys, apt_pkg\nsys.path.insert(0, '/halo')\n"
+        "from halo.audit.lists import filename\napt_pkg.init_config()\n"
+        "names = [(apt_pkg.uri_to_filename(uri), filename(uri)) for uri in sys.argv[1:]]\n"
+        "print([pair for pair in names if pair[0] != pair[1]])\n"
+    )
+    assert shared_apt_host.python(script, *uris) == "[]\n"
+
+
+def test_without_python3_apt_no_archive_is_asked_and_that_is_said(shared_apt_host: AptHost) -> None:
+    answer = shared_apt_host.audit(python_apt=False, online=True)
+    assert not answer["failed"]
+    assert [finding["severity"] for finding in answer["findings"] if finding["code"] == "APT.PYTHON_ABSENT"] == [
+        "warning"
+    ]
+
+
 # Sources
 
 

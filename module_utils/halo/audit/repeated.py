@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from .model import Entry, Problem, Question
+from .stores import named
 from .verdict import Judge
 
 
@@ -27,33 +29,16 @@ def repeated(entries: Iterable[Entry], question: Question, judge: Judge) -> list
     return problems
 
 
-def stray(entries: Iterable[Entry], question: Question) -> list[Problem]:
-    """Return a problem for each source of the stack's archive outside its own file, where that does not name it yet."""
-    used = [entry for entry in entries if entry.enabled]
-    problems = []
-    for entry in used:
-        wanted = question.wanted(entry)
-        if not wanted or not wanted.file or entry.file == wanted.file:
-            continue
-        if any(other.file == wanted.file and other.key == entry.key for other in used):
-            continue
-        evidence = f"{entry.place} names the stack's archive, whose source is {wanted.file}"
-        remedy = f"take it out of {entry.place}; `--tags rocm_keyring` writes {wanted.file}"
-        detail = {"entry": entry.where(), "file": wanted.file}
-        problems.append(
-            Problem(
-                "SOURCE.STRAY", "warning", entry.archive, evidence, remedy, entry.file, entry.line, entry.stanza, detail
-            )
-        )
-    return problems
-
-
 def best(group: Sequence[Entry], question: Question) -> Entry:
-    """Return the entry that should stay: the stack's own, else deb822 with Signed-By, else the first of the best."""
+    """Return the entry that should stay: the stack's own, else deb822 with Signed-By, else the first of the best.
 
-    def rank(entry: Entry) -> tuple[bool, bool, bool]:
+    One that names a keyring which is not there comes last.
+    """
+
+    def rank(entry: Entry) -> tuple[bool, bool, bool, bool]:
         wanted = question.wanted(entry)
-        return bool(wanted and wanted.file == entry.file), bool(entry.stanza), bool(entry.signed_by)
+        there = all((Path(question.root) / name.lstrip("/")).exists() for name in named(entry) if name.startswith("/"))
+        return bool(wanted and wanted.file == entry.file), there, bool(entry.stanza), bool(entry.signed_by)
 
     return max(group, key=rank)
 
@@ -86,7 +71,7 @@ def _conflict(group: Sequence[Entry], option: str, question: Question, judge: Ju
     name = {"signed_by": "Signed-By", "trusted": "Trusted"}[option]
     values = "; ".join(f"{entry.place} says {_short(_value(entry, option))}" for entry in group)
     # Which contradictions apt bears depends on its version and on the order of the sources, so it is asked.
-    refused = judge.sources("conflict.list", "".join(f"{_line(entry)}\n" for entry in group))
+    refused = judge.sources("conflict.list", "".join(f"{line(entry)}\n" for entry in group))
     evidence = f"{name} differs: {values}" + (", so every apt call fails" if refused else "")
     remedy = f"leave one source of this archive, the one in {keep.place}; then `apt-get check`"
     others = [entry for entry in group if entry is not keep]
@@ -111,7 +96,7 @@ def _short(value: str) -> str:
     return "a key of its own" if "-----" in value else value or "nothing"
 
 
-def _line(entry: Entry) -> str:
+def line(entry: Entry) -> str:
     """Return an entry as one line for apt to judge; an armoured key, which has no place there, as a path."""
     signed_by = "/inline/" + str(abs(hash(entry.signed_by))) if "-----" in entry.signed_by else entry.signed_by
     options = {"signed-by": ",".join(signed_by.replace(",", " ").split()), "trusted": entry.trusted}

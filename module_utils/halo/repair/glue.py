@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import findings as found
-from ..apt import bootstrap as python
-from ..apt.glue import has_python_apt
 from ..audit.glue import AUDIT_ARGUMENTS, question
+from ..audit.run import audit
 from ..findings import Finding
+from .carry_out import carry_out
 from .model import FileRepair, Repairs
+from .plan import plan
 
 #: The parameters of module ``apt_repair``.
 REPAIR_ARGUMENTS: dict[str, Any] = {
     **{name: spec for name, spec in AUDIT_ARGUMENTS.items() if name != "online"},
     "foreign_origins": {"type": "list", "elements": "str", "default": []},
     "lock_timeout": {"type": "int", "default": 60},
+    "retire": {"type": "bool", "default": False},
 }
 
 
@@ -26,18 +28,10 @@ def repair(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
     Returns:
         The module's answer, with ``failed`` and, where that is true, ``msg``.
     """
-    if not has_python_apt():
-        absent = python.absent(f"neither this interpreter nor {python.PYTHON} can import apt_pkg")
-        return _answer(Repairs(), [absent], [])
-    # Only now, since they import apt_pkg.
-    from ..audit.run import audit
-    from .carry_out import carry_out
-    from .plan import plan
-
     asked = question({**params, "online": False})
     try:
         state = audit(asked)
-        repairs = plan(state, asked, params["foreign_origins"])
+        repairs = plan(state, asked, params["foreign_origins"], params["retire"])
         done = [] if check_mode else carry_out(repairs, params["root"], params["lock_timeout"])
         if done:
             state = audit(asked)
@@ -54,7 +48,8 @@ def repair(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
         findings += [Finding("REPAIR.WOULD", "info", one.subject, f"{one.code}: {one.evidence}") for one in mended]
     else:
         findings += state.all_findings
-    return _answer(repairs, findings, [problem.as_dict() for problem in state.problems])
+    answer = _answer(repairs, findings, [problem.as_dict() for problem in state.problems])
+    return {**answer, "files": _to_come(repairs) if check_mode else {}}
 
 
 def _answer(repairs: Repairs, findings: list[Finding], problems: list[dict[str, Any]]) -> dict[str, Any]:
@@ -66,10 +61,20 @@ def _answer(repairs: Repairs, findings: list[Finding], problems: list[dict[str, 
         "diff": [_diff(file) for file in repairs.files]
         + ([{"prepared": "".join(f"run: {command}\n" for command in commands)}] if commands else []),
         "commands": commands,
+        "files": {},
         "findings": [finding.as_dict() for finding in found.worst_first(dict.fromkeys(findings))],
         "problems": problems,
         "failed": bool(found.errors(findings)),
         "msg": found.text(findings),
+    }
+
+
+def _to_come(repairs: Repairs) -> dict[str, str | None]:
+    """Return path -> text of sources and preferences as they will be, for whoever plans meanwhile."""
+    return {
+        file.name: None if file.after is None else _text(file.after)
+        for file in repairs.files
+        if file.name.startswith(("/etc/apt/sources.list", "/etc/apt/preferences"))
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,16 +17,23 @@ from .sources import entry
 
 _INFO = "var/lib/dpkg/info"
 _CONFIGURE = ("dpkg", "--configure", "-a")
+#: What other tools write above what they keep.
+_MARK = re.compile(
+    r"^\s*#.*(?:(?:managed|maintained) by|ansible managed|automatically (?:configured|generated)|do not edit"
+    r"|(?:changes|modifications)\b.*\blost)",
+    re.IGNORECASE,
+)
 _HEADERS = ("linux-headers-", "linux-image-")
 
 
-def plan(audit: Audit, question: Question, origins: Sequence[str] = ()) -> Repairs:
+def plan(audit: Audit, question: Question, origins: Sequence[str] = (), retire: bool = False) -> Repairs:
     """Return the repairs of a host, and change nothing.
 
     Args:
         audit: What is wrong.
         question: What the audit was asked.
         origins: Origins and host names of ROCm's other channels; an idle pin to one of these is dropped, others stay.
+        retire: Whether sources of these channels are taken out.
 
     Raises:
         OSError: A file cannot be read.
@@ -33,7 +41,7 @@ def plan(audit: Audit, question: Question, origins: Sequence[str] = ()) -> Repai
     findings: list[Finding] = []
     files: list[FileRepair] = []
     dropped: set[Entry] = set()
-    jobs = _source_jobs(audit, dropped, findings)
+    jobs = _source_jobs(audit, retire, dropped, findings)
     jobs.update(_pin_jobs(audit.problems, origins))
     for name, (problems, change) in jobs.items():
         _file(question.root, name, problems, change, files, findings)
@@ -67,10 +75,12 @@ class _Sources:
     signed_by: dict[Entry, str] = field(default_factory=dict)
 
 
-def _source_jobs(audit: Audit, dropped: set[Entry], findings: list[Finding]) -> Jobs:
+def _source_jobs(audit: Audit, retire: bool, dropped: set[Entry], findings: list[Finding]) -> Jobs:
     files: defaultdict[str, _Sources] = defaultdict(_Sources)
     for problem in audit.problems:
-        if problem.code == "SOURCE.STRAY":
+        if (problem.code == "SOURCE.STRAY" and problem.detail["comes"]) or (
+            problem.code == "SOURCE.OTHER_CHANNEL" and retire
+        ):
             one = entry(problem.detail["entry"])
             files[one.file].drop.add(one)
             files[one.file].problems.append(problem)
@@ -120,13 +130,23 @@ def _rewriting(audit: Audit, name: str, file: _Sources) -> Callable[[str], str]:
 def _pin_jobs(problems: Iterable[Problem], origins: Sequence[str]) -> Jobs:
     found: dict[str, list[Problem]] = {}
     for problem in problems:
-        if problem.code == "APT.PIN_IDLE" and any(origin in problem.detail["pin"] for origin in origins):
+        idle = problem.code == "APT.PIN_IDLE" and any(origin in problem.detail["pin"] for origin in origins)
+        if idle or problem.code == "APT.PIN_BROAD":
             found.setdefault(problem.file, []).append(problem)
-    return {name: (pins, _without_stanzas([pin.line for pin in pins])) for name, pins in found.items()}
+    return {name: (pins, _pinning(pins)) for name, pins in found.items()}
 
 
-def _without_stanzas(starts: Sequence[int]) -> Callable[[str], str]:
-    return lambda text: edit.without_lines(text, {at for start in starts for at in edit.stanza_lines(text, start)})
+def _pinning(pins: Iterable[Problem]) -> Callable[[str], str]:
+    def change(text: str) -> str:
+        # From the end, so that the numbers of what is above stay true.
+        for pin in sorted(pins, key=lambda one: -one.line):
+            if pin.code == "APT.PIN_BROAD":
+                text = edit.with_field(text, pin.line, "Package", {"*": " ".join(pin.detail["meant"])})
+            else:
+                text = edit.without_lines(text, edit.stanza_lines(text, pin.line))
+        return text
+
+    return change
 
 
 def _file(
@@ -139,7 +159,7 @@ def _file(
 ) -> None:
     before = (Path(root) / name.lstrip("/")).read_bytes()
     try:
-        _free(root, name)
+        _free(root, name, before)
         after = change(before.decode("utf-8", "surrogateescape"))
     except RefusedError as error:
         findings.extend(refused(problem, str(error)) for problem in problems)
@@ -156,7 +176,7 @@ def _stale(
     before = earlier.before if earlier else (Path(root) / problem.file.lstrip("/")).read_bytes()
     now = (earlier.after or b"") if earlier else before
     try:
-        _free(root, problem.file)
+        _free(root, problem.file, before)
         after = keys.without(now, problem.detail["fingerprint"])
     except RefusedError as error:
         findings.append(refused(problem, str(error)))
@@ -165,15 +185,18 @@ def _stale(
     files.append(FileRepair(problem.file, before, after, (*(earlier.problems if earlier else ()), problem)))
 
 
-def _free(root: str, name: str) -> None:
+def _free(root: str, name: str, data: bytes) -> None:
     """See that a file is nobody else's.
 
     Raises:
-        RefusedError: It belongs to a package, or is a link.
+        RefusedError: It belongs to a package, is a link, or says that another tool writes it.
     """
     path = Path(root) / name.lstrip("/")
     if path.is_symlink():
         raise RefusedError(f"{name} is a link")
+    for line in data.decode("utf-8", "replace").splitlines():
+        if _MARK.search(line) and "halo-provision" not in line:
+            raise RefusedError(f"{name} says that something else keeps it: `{line.strip()}`")
     wanted = b"\n" + name.encode() + b"\n"
     for listing in sorted((Path(root) / _INFO).glob("*.list")):
         if wanted in b"\n" + listing.read_bytes() + b"\n":
