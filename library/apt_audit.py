@@ -16,7 +16,7 @@ description:
     nothing; unfinished and held packages, and those that no archive has.
   - An C(error) is only what makes every apt call fail. What merely was wrong before is a C(warning) or C(info).
   - Changes nothing, and never opens the host's own apt cache, which malformed sources would prevent.
-  - Needs C(python3-apt) on the host; M(apt_bootstrap) puts it there.
+  - C(python3-apt) need not be there, except for O(online=true).
 extends_documentation_fragment: [action_common_attributes]
 attributes:
   check_mode: {support: full}
@@ -39,10 +39,24 @@ options:
       origin: {description: The Release file's Origin., type: str}
       file: {description: "The file of the source, C(/etc/apt/sources.list.d/NAME.sources).", type: path}
       keyring: {description: The path of the keyring., type: path}
+      packages:
+        description: Names and globs of what is meant to come from it; a pin for all of its packages is told.
+        type: list
+        elements: str
+        default: []
+      comes:
+        description: Whether this run writes O(archives[].file), so that other sources of the archive give way.
+        type: bool
+        default: true
   expiring_days:
     description: How many days before it expires a key is told of.
     type: int
     default: 30
+  foreign_uris:
+    description: URIs below which archives of ROCm's other channels lie.
+    type: list
+    elements: str
+    default: []
   gpu_apu:
     description: Whether the GPU is that of an APU, which needs no kernel module of AMD. Nothing is said when left out.
     type: bool

@@ -17,6 +17,10 @@ attributes:
   diff_mode: {support: full}
   platform: {platforms: debian}
 options:
+  files:
+    description: Path in C(/etc/apt) -> its text after a repair to come, null where it goes. apt-get works with these.
+    type: dict
+    default: {}
   lock_timeout: {description: Seconds to wait for apt's and dpkg's locks., type: int, default: 60}
 author:
   - halo-provision contributors (@halo-provision)

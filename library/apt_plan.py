@@ -38,9 +38,7 @@ options:
         default: present
       dest: {description: "The directory for O(wishes[].state=fetched).", type: path}
       role: {description: Who wishes it., type: str}
-  pins:
-    {description: "The pins as they will be, as C(apt_pin) takes them. The plan sees them before they are written.",
-     type: list, elements: dict, default: []}
+  pins: {description: "The pins as they will be, as C(apt_pin) takes them.", type: list, elements: dict, default: []}
   sources:
     description: Sources as they will be, with their keys. The plan sees them before they are on the host.
     <<: *dicts
@@ -49,6 +47,8 @@ options:
       text: {description: What stands in it., type: str, required: true}
       key: {description: The options of module C(apt_keyring)., type: dict, required: true}
       environment: {description: Variables for fetching the key., type: dict, default: {}}
+  files: {description: "Path in C(/etc/apt) -> text after a repair to come, null if it goes.", type: dict, default: {}}
+  repairs: {description: Commands of dpkg that a repair to come runs., type: list, elements: str, default: []}
   conflicts:
     description: Channels whose packages, given as O(conflicts[].packages), may only be there when wished absent.
     <<: *dicts

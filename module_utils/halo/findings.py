@@ -121,12 +121,15 @@ CATALOGUE: dict[str, str] = {
     "APT.RESULT_DIFFERS": "After execution the host is not what the plan said.",
     "APT.FILE_IGNORED": "A file below /etc/apt has a name for which apt does not read it.",
     "APT.PREFERENCES_UNREADABLE": "apt refuses a file of preferences, and with it every call.",
+    "APT.PIN_BROAD": "A pin lifts every package of the stack's archive, not only those that are meant.",
     "APT.PIN_EVERYTHING": "A pin for every package matches all archives alike.",
     "APT.NO_ARCHIVE": "Packages are installed that no configured archive has.",
     # sources, and what dpkg says
     "SOURCE.UNREADABLE": "apt refuses a line or stanza of a source, and with it every call.",
     "SOURCE.CONFLICT": "Sources of one archive contradict each other in Signed-By or Trusted.",
     "SOURCE.TWICE": "Several sources name the same archive.",
+    "SOURCE.STRAY": "A source names the stack's archive in another file than the one that belongs to it.",
+    "SOURCE.OTHER_CHANNEL": "A source names ROCm of another channel, beside which the stack's cannot be.",
     "SOURCE.WRONG_SUITE": "A source is for another release of the operating system than the host's.",
     "SOURCE.NOT_THERE": "A source names a component or an architecture that its archive does not have.",
     "SOURCE.NO_LISTS": "Nothing of an archive is among the host's lists, so some checks cannot be made.",
@@ -140,6 +143,11 @@ CATALOGUE: dict[str, str] = {
     "DPKG.AMDGPU_DKMS": "AMD's kernel module is installed on a machine whose GPU uses the kernel's own driver.",
     "DPKG.HELD": "Packages are on hold.",
     "DPKG.DIVERTED": "Files are diverted by hand, or for a package that is not installed.",
+    # repairs
+    "REPAIR.DONE": "Something that was wrong with apt or dpkg was repaired.",
+    "REPAIR.WOULD": "A run that is not in check mode repairs this.",
+    "REPAIR.REFUSED": "Something that is wrong is left alone: repairing it would touch more than it may.",
+    "REPAIR.FAILED": "A repair did not work.",
     # keyrings
     "KEY.INVALID": "A wish for a keyring cannot be understood: its path, fingerprints or sources.",
     "KEY.PATH_UNUSABLE": "The keyring cannot be read or written where it belongs.",

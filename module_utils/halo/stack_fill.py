@@ -11,21 +11,43 @@ from .findings import Finding
 GFX = "{gfx}"
 
 
-def rocm(entry: Mapping[str, Any], gfx: str, stacks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def rocm(entry: Mapping[str, Any], gfx: str, stacks: Sequence[Mapping[str, Any]], mirror: str = "") -> dict[str, Any]:
     """Return what an entry says of ROCm, for one target.
 
     Args:
         entry: ``rocm`` of an entry of a stack.
         gfx: The target.
         stacks: The stacks there are; channels that an entry excludes are made of their packages.
+        mirror: As :func:`archive` takes it.
     """
     filled: dict[str, Any] = _with_target(entry, gfx)
     filled["replaces"] = list(filled.get("replaces", []))
     filled["metas"] = list(filled.get("metas", []))
+    # Before the conflicts, which are the names of channels until they are filled in.
+    filled["foreign_origins"] = origins_of(filled.get("conflicts", []), stacks)
+    filled["foreign_uris"] = uris_of(filled.get("conflicts", []), stacks, mirror)
     filled["conflicts"] = [
         {"channel": channel, "packages": packages_of(channel, stacks)} for channel in filled.get("conflicts", [])
     ]
     return filled
+
+
+def origins_of(channels: Sequence[str], stacks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the Origins of the archives that channels' stacks come from, sorted."""
+    return sorted({one["rocm"]["origin"] for stack in stacks if stack["channel"] in channels for one in stack["os"]})
+
+
+def uris_of(channels: Sequence[str], stacks: Sequence[Mapping[str, Any]], mirror: str = "") -> list[str]:
+    """Return the URIs below which channels' archives lie, of all releases: host and first directory, sorted."""
+    uris = {
+        "/".join(uri.split("/")[:4])
+        for stack in stacks
+        if stack["channel"] in channels
+        for one in stack["os"]
+        for source in (one.get("archive") or {}).get("sources", [])
+        for uri in source["uris"]
+    }
+    return sorted(uris | {mirrored(uri, mirror) for uri in uris})
 
 
 def packages_of(channel: str, stacks: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -2,53 +2,36 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
-import json
 import lzma
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tests.support.apt_host import Answer, AptHost
-from tests.unit.gpg_home import DAY, GpgHome
-
-TREE = "/srv/audited"
-LIST = "/etc/apt/sources.list"
-PARTS = "/etc/apt/sources.list.d"
-PINS = "/etc/apt/preferences.d"
-LISTS = "/var/lib/apt/lists"
-OLD = "/etc/apt/trusted.gpg.d/vendor.gpg"
-NEW = "/etc/apt/keyrings/vendor.gpg"
-URI = "https://archive.example.org/rocm"
-NOBLE = 'ID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\nPRETTY_NAME="Ubuntu 24.04 LTS"\n'
-DPKG = "Package: dpkg\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1.22\n\n"
-#: A host with nothing to say about: its own archive with lists, and dpkg alone.
-FRESH = {
-    "/etc/os-release": NOBLE,
-    LIST: "deb http://archive.example.org/ubuntu noble main\n",
-    f"{LISTS}/archive.example.org_ubuntu_dists_noble_InRelease": (
-        "Origin: Ubuntu\nLabel: Ubuntu\nSuite: noble\nCodename: noble\nArchitectures: amd64 i386\n"
-        "Components: main universe\nSHA256:\n 00 0 main/x\n"
-    ),
-    f"{LISTS}/archive.example.org_ubuntu_dists_noble_main_binary-amd64_Packages": "Package: dpkg\nVersion: 1.22\n\n",
-    "/var/lib/dpkg/status": DPKG,
-}
-WRITE = r"""
-import base64, json, pathlib, shutil, sys
-root = pathlib.Path(sys.argv[1])
-shutil.rmtree(root, ignore_errors=True)
-for name, data in json.loads(sys.argv[2]).items():
-    path = root / name.lstrip("/")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(base64.b64decode(data))
-"""
+from tests.support.apt_tree import (
+    DPKG,
+    LIST,
+    LISTS,
+    NEW,
+    OLD,
+    PARTS,
+    PINS,
+    TREE,
+    URI,
+    Files,
+    lay,
+    listed,
+    package,
+    pin,
+    stanza,
+    two_copies,
+)
+from tests.unit.gpg_home import GpgHome
 
 Audit = Callable[..., Answer]
-Files = dict[str, "str | bytes | None"]
 
 
 @pytest.fixture
@@ -56,12 +39,7 @@ def audit(shared_apt_host: AptHost) -> Iterator[Audit]:
     """Return what audits the fresh host with files laid over it; ``None`` takes one away."""
 
     def run(files: Files, **params: Any) -> Answer:
-        every = {name: data for name, data in {**FRESH, **files}.items() if data is not None}
-        encoded = {
-            name: base64.b64encode(data if isinstance(data, bytes) else data.encode()).decode()
-            for name, data in every.items()
-        }
-        shared_apt_host.python(WRITE, TREE, json.dumps(encoded))
+        lay(shared_apt_host, files)
         return shared_apt_host.audit(root=TREE, **params)
 
     yield run
@@ -79,25 +57,6 @@ def by_code(answer: Answer, code: str) -> dict[str, Any]:
     """Return the only problem with a code, among others."""
     (problem,) = [problem for problem in answer["problems"] if problem["code"] == code]
     return problem
-
-
-def stanza(uri: str = URI, suites: str = "noble", components: str = "main", **fields: str) -> str:
-    more = "".join(f"{name.replace('_', '-')}: {value}\n" for name, value in fields.items())
-    return f"Types: deb\nURIs: {uri}\nSuites: {suites}\n" + (f"Components: {components}\n" if components else "") + more
-
-
-def listed(uri: str, suite: str = "noble", origin: str = "repo.example", data: bytes = b"") -> Files:
-    """Return the lists of an archive without packages."""
-    name = uri.partition("://")[2].rstrip("/").replace("/", "_")
-    release = f"Origin: {origin}\nSuite: {suite}\nCodename: {suite}\nArchitectures: amd64\nComponents: main\n".encode()
-    return {
-        f"{LISTS}/{name}_dists_{suite}_InRelease": data or release,
-        f"{LISTS}/{name}_dists_{suite}_main_binary-amd64_Packages": "",
-    }
-
-
-def package(name: str, status: str = "install ok installed", version: str = "1") -> str:
-    return f"Package: {name}\nStatus: {status}\nArchitecture: amd64\nVersion: {version}\n\n"
 
 
 # A host with nothing to find
@@ -143,6 +102,56 @@ def test_both_forms_are_read_with_all_that_they_say(audit: Audit) -> None:
     assert (flat["suite"], flat["components"], flat["architectures"]) == ("./", [], ["amd64", "i386"])
     # A disabled source has no lists to miss.
     assert {problem["subject"] for problem in answer["problems"]} == {"http://c.example.org ./"}
+
+
+def test_without_python3_apt_the_same_is_found(audit: Audit, shared_apt_host: AptHost, copies: dict[str, Any]) -> None:
+    """Sources must be repaired before python3-apt can be installed, so the audit has its own eyes as well."""
+    files: Files = {
+        f"{PARTS}/a.sources": f"# remark\n{stanza(Signed_By=NEW, Architectures='amd64,i386')}\nTypes : deb\nodd\n\n"
+        + stanza(),
+        f"{PARTS}/b.list": f"deb [signed-by=/gone.gpg] {URI} noble main\ndeb x\ndeb-src {URI} jammy main\n",
+        f"{PARTS}/c.sources": f"URIs: {URI}/c\n .\n\t{URI}/d\nTypes: deb\nTypes: deb-src\nSuites:\n noble\n"
+        "Components: main \n",
+        f"{PINS}/p": f"Package: a\n b\nPin: release o=mine\nPin-Priority:  600\n\n{pin('release o=*')}\nPin: none\n",
+        NEW: copies["expired"],
+        **listed(URI),
+    }
+    answer = audit(files)
+    assert {"SOURCE.UNREADABLE", "SOURCE.CONFLICT", "SOURCE.TWICE", "SOURCE.WRONG_SUITE", "SOURCE.KEY_MISSING"} < set(
+        answer.codes
+    )
+    assert {"APT.PREFERENCES_UNREADABLE", "APT.PIN_IDLE"} < set(answer.codes)
+    assert shared_apt_host.audit(root=TREE, python_apt=False) == answer
+
+
+def test_lists_are_called_as_apt_calls_them(shared_apt_host: AptHost) -> None:
+    uris = [
+        "http://user:word@h.test:8080/a_b/c~d/x y/",
+        "https://H.test/\xfc/%20/",
+        "http://[::1]:90/x/",
+        "http://h.test//x/",
+        "http://h.test/a+b,c(d)/@e",
+        "file:/srv/a_b/",
+        "file:///x/",
+        "copy:/x/",
+        "mirror+file:/etc/x/",
+        "cdrom:[Debian x_y]/dists/",
+    ]
+    script = (
+        "import sys, apt_pkg\nsys.path.insert(0, '/halo')\n"
+        "from halo.audit.lists import filename\napt_pkg.init_config()\n"
+        "names = [(apt_pkg.uri_to_filename(uri), filename(uri)) for uri in sys.argv[1:]]\n"
+        "print([pair for pair in names if pair[0] != pair[1]])\n"
+    )
+    assert shared_apt_host.python(script, *uris) == "[]\n"
+
+
+def test_without_python3_apt_no_archive_is_asked_and_that_is_said(shared_apt_host: AptHost) -> None:
+    answer = shared_apt_host.audit(python_apt=False, online=True)
+    assert not answer["failed"]
+    assert [finding["severity"] for finding in answer["findings"] if finding["code"] == "APT.PYTHON_ABSENT"] == [
+        "warning"
+    ]
 
 
 # Sources
@@ -365,12 +374,7 @@ def gpg() -> Iterator[GpgHome]:
 
 @pytest.fixture(scope="module")
 def copies(gpg: GpgHome) -> dict[str, Any]:
-    """Return one key as it expired, and as its owner prolonged it."""
-    past = int(time.time()) - 400 * DAY
-    fingerprint = gpg.make("Vendor <vendor@example.org>", expires="30d", at=past)
-    expired = gpg.export(fingerprint)
-    gpg.gpg("--quick-set-expire", fingerprint, "10y", at=past + DAY)
-    return {"fingerprint": fingerprint, "expired": expired, "fresh": gpg.export(fingerprint)}
+    return two_copies(gpg)
 
 
 def source(keyring: str = NEW) -> Files:
@@ -479,10 +483,6 @@ def test_a_source_that_nobody_verifies(audit: Audit) -> None:
 
 
 # Preferences
-
-
-def pin(pin: str, priority: str = "600", packages: str = "*") -> str:
-    return f"Package: {packages}\nPin: {pin}\nPin-Priority: {priority}\n"
 
 
 def test_pin_of_the_other_channel(audit: Audit) -> None:

@@ -13,25 +13,21 @@ from tests.images import build as images
 ROOT = Path(__file__).resolve().parents[2]
 RELEASES = ("debian-12", "debian-13")
 
-# What module apt_plan does between Ansible's parameters and its answer.
+# What the modules of apt do between Ansible's parameters and their answer: the first word says which of them, a second
+# one has them do without python3-apt.
 _DRIVER = """
-import json, sys
+import importlib, json, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, "/halo")
-from halo.apt import glue
+module, *without = sys.argv[1:] or ["plan"]
+if without:
+    sys.modules["apt_pkg"] = None
+package = "apt" if module in ("plan", "bootstrap") else module
+glue = importlib.import_module(f"halo.{package}.glue")
 request = json.load(sys.stdin)
-params = {name: spec.get("default") for name, spec in glue.PLAN_ARGUMENTS.items()}
-print(json.dumps(glue.plan({**params, **request["params"]}, request["check_mode"])))
-"""
-
-# The same for module apt_audit.
-_AUDIT = """
-import json, sys
-sys.dont_write_bytecode = True
-sys.path.insert(0, "/halo")
-from halo.audit import glue
-params = {name: spec.get("default") for name, spec in glue.AUDIT_ARGUMENTS.items()}
-print(json.dumps(glue.audit({**params, **json.load(sys.stdin)})))
+params = {name: spec.get("default") for name, spec in getattr(glue, f"{module.upper()}_ARGUMENTS").items()}
+arguments = [{**params, **request["params"]}] + ([request["check_mode"]] if "check_mode" in request else [])
+print(json.dumps(getattr(glue, module)(*arguments)))
 """
 
 
@@ -54,7 +50,6 @@ class AptHost:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         try:
             self.run("mkdir -p /halo; cat >/halo/drive.py", stdin=_DRIVER)
-            self.run("cat >/halo/audit.py", stdin=_AUDIT)
             subprocess.run(["podman", "cp", f"{ROOT}/module_utils/halo", f"{self.name}:/halo/halo"], check=True)
             self.run("apt-get update -qq && apt-get install -qq --no-install-recommends python3-apt")
         except BaseException:
@@ -92,14 +87,22 @@ class AptHost:
 
     def plan(self, *wishes: dict[str, Any], check_mode: bool = False, **params: Any) -> Answer:
         """Plan, or with ``execute=True`` execute, and return the module's answer."""
-        return self._drive("drive.py", self.request(list(wishes), check_mode, **params))
+        return self._drive("plan", self.request(list(wishes), check_mode, **params))
 
-    def audit(self, **params: Any) -> Answer:
+    def audit(self, python_apt: bool = True, **params: Any) -> Answer:
         """Audit, and return the module's answer."""
-        return self._drive("audit.py", json.dumps(params))
+        return self._drive("audit", json.dumps({"params": params}), python_apt)
 
-    def _drive(self, driver: str, request: str) -> Answer:
-        command = self.command("python3", f"/halo/{driver}")
+    def repair(self, check_mode: bool = False, python_apt: bool = True, **params: Any) -> Answer:
+        """Repair, and return the module's answer."""
+        return self._drive("repair", json.dumps({"params": params, "check_mode": check_mode}), python_apt)
+
+    def bootstrap(self, **params: Any) -> Answer:
+        """Install python3-apt where it is missing, and return the module's answer."""
+        return self._drive("bootstrap", json.dumps({"params": params, "check_mode": False}))
+
+    def _drive(self, module: str, request: str, python_apt: bool = True) -> Answer:
+        command = self.command("python3", "/halo/drive.py", module, *([] if python_apt else ["without"]))
         done = subprocess.run(command, input=request, capture_output=True, text=True, check=False)
         # Whatever goes wrong is a finding; and nothing but the answer may reach the output that Ansible reads.
         assert done.returncode == 0, done.stdout + done.stderr

@@ -26,14 +26,18 @@ PLAY = """
     - ansible.builtin.copy:
         dest: OUT
         content: "{{ {'wishes': _apt_transaction_wishes, 'permits': _apt_transaction_permits,
-                    'joined': _apt_transaction_joined} | to_json }}"
+                    'joined': _apt_transaction_joined, 'files': _apt_transaction_files} | to_json }}"
       tags: [always]
 """.replace("VARS", str(ROOT / "roles/apt_transaction/vars/main.yml"))
 
 SOURCE = {"file": "demo.sources", "text": "Types: deb\\n", "key": {"path": "/etc/apt/keyrings/demo.gpg"}}
 DEFAULTS = {
-    "demo_archive": {"sources": [SOURCE], "pins": [{"file": "demo", "packages": ["two"]}]},
-    "demo_one": {"wishes": [{"name": "one", "version": "1*"}], "permit": {"remove": ["one-*"]}},
+    "demo_archive": {"sources": [SOURCE], "pins": [{"file": "demo", "packages": ["two"]}], "files": {"/a": None}},
+    "demo_one": {
+        "wishes": [{"name": "one", "version": "1*"}],
+        "permit": {"remove": ["one-*"]},
+        "files": {"/b": "text"},
+    },
     "demo_two": {"wishes": [{"name": "two"}, {"name": "three", "state": "absent"}]},
 }
 ONE = [{"name": "one", "version": "1*", "role": "demo_one"}]
@@ -74,3 +78,4 @@ def test_the_wishes_of_the_roles_that_the_tags_select(tmp_path, arguments, wishe
     assert answer["joined"]["sources"] == sources
     assert answer["joined"]["pins"] == (DEFAULTS["demo_archive"]["pins"] if sources else [])
     assert answer["joined"]["conflicts"] == []
+    assert answer["files"] == ({"/a": None} if sources else {}) | ({"/b": "text"} if wishes[0] in ONE else {})

@@ -98,7 +98,8 @@ class TestEveryRole:
 
     def test_injected_facts_are_not_used(self, role: str) -> None:
         # Magic variables stay; what fact gathering injects goes away in ansible-core 2.24.
-        magic = "check_mode|diff_mode|play_hosts|parent_role_names|version|run_tags|skip_tags|facts|host|connection"
+        magic = "check_mode|diff_mode|play_hosts|play_role_names|parent_role_names|version|run_tags|skip_tags|facts"
+        magic += "|host|connection"
         for path in (ROOT / "roles" / role).rglob("*"):
             if path.suffix in (".yml", ".j2"):
                 assert re.findall(rf"(?<![\w.])ansible_(?!(?:{magic})\b)\w+", path.read_text()) == [], path

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from halo import stack, stack_file
+from halo import stack, stack_file, stack_fill
 from halo.findings import Finding
 
 DISTRO, _ = stack_file.load(Path(__file__).parents[2] / "stacks" / "distro.yml")
@@ -279,6 +279,51 @@ def test_channels_exclude_each_other_by_what_they_consist_of(name: str, excluded
     assert sets
     assert all(set(globs) <= set(conflict["packages"]) for globs in sets)
     assert not set(data["rocm"]["set"]) & set(conflict["packages"])
+    (origin,) = data["rocm"]["foreign_origins"]
+    assert (
+        origin == {one["rocm"]["origin"] for made in STACKS if made["channel"] == excluded for one in made["os"]}.pop()
+    )
+    assert origin != data["rocm"]["origin"]
+    # Every release of a channel lies below the same directories, and none of the stack's own does.
+    own = [uri for source in data["archive"]["sources"] for uri in source["uris"]]
+    foreign = {
+        uri
+        for made in STACKS
+        if made["channel"] == excluded
+        for one in made["os"]
+        for source in one["archive"]["sources"]
+        for uri in source["uris"]
+    }
+    below = tuple(f"{uri}/" for uri in data["rocm"]["foreign_uris"])
+    assert foreign and all(uri.startswith(below) for uri in foreign)
+    assert not any(uri.startswith(below) for uri in own)
+
+
+@pytest.mark.parametrize(
+    ("host", "gpus", "on_apu"),
+    [
+        ({"halo_cpu": True}, [], True),
+        ({"halo_cpu": False}, [{"gfx": "gfx1151", "apu": True}], True),
+        ({"halo_cpu": False}, [{"gfx": "gfx1100", "apu": False}], False),
+        ({"halo_cpu": False}, [], None),
+    ],
+)
+def test_whether_the_gpu_is_that_of_an_apu_is_published(
+    host: dict[str, Any], gpus: list[dict[str, Any]], on_apu: bool | None
+) -> None:
+    data, findings = stack.resolve(STACKS, {"os": DEBIAN_13, **host}, gpus, stack.Request(gfx="gfx1151"))
+    assert data is not None, findings
+    assert data["on_apu"] is on_apu
+
+
+def test_other_channels_are_looked_for_on_the_mirror_too() -> None:
+    mirror = "http://mirror.test/amd"
+    theirs = stack_fill.uris_of(["legacy"], STACKS)
+    assert theirs
+    assert set(stack_fill.uris_of(["legacy"], STACKS, mirror)) == {
+        *theirs,
+        *(f"{mirror}/{uri.partition('://')[2]}" for uri in theirs),
+    }
 
 
 def test_at_equal_releases_the_vendors_channel_wins_over_a_later_date() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .. import findings as found
@@ -53,6 +54,8 @@ PLAN_ARGUMENTS: dict[str, Any] = {
     "wishes": {"type": "list", "elements": "dict", "default": [], "options": _WISH},
     "pins": {"type": "list", "elements": "dict", "default": []},
     "sources": {"type": "list", "elements": "dict", "default": [], "options": _SOURCE},
+    "files": {"type": "dict", "default": {}},
+    "repairs": _NAMES,
     "one_origin": {"type": "list", "elements": "dict", "default": [], "options": _ONE_ORIGIN},
     "conflicts": {"type": "list", "elements": "dict", "default": [], "options": _CONFLICT},
     "metas": {"type": "list", "elements": "dict", "default": [], "options": _META},
@@ -71,7 +74,10 @@ PLAN_ARGUMENTS: dict[str, Any] = {
 }
 
 #: The parameters of module ``apt_bootstrap``.
-BOOTSTRAP_ARGUMENTS: dict[str, Any] = {"lock_timeout": {"type": "int", "default": 60}}
+BOOTSTRAP_ARGUMENTS: dict[str, Any] = {
+    "files": {"type": "dict", "default": {}},
+    "lock_timeout": {"type": "int", "default": 60},
+}
 
 
 def has_python_apt() -> bool:
@@ -111,6 +117,7 @@ def plan(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
             wishes=wishes,
             pins=pins,
             sources=sources,
+            files=params["files"],
             conflicts=tuple(_conflict(item) for item in params["conflicts"]),
             metas=tuple(Meta(item["name"], item["instead"]) for item in params["metas"]),
             one_origin=tuple(OneOrigin(item["origin"], tuple(item["packages"])) for item in params["one_origin"]),
@@ -127,8 +134,9 @@ def plan(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
             root=params["root"],
         )
     )
+    findings += [_to_come(one, () if execute else params["repairs"]) for one in outcome.findings]
     log = params["log"] if outcome.logged else ""
-    return _answer(outcome.plan, findings + outcome.findings, log, outcome.explanations)
+    return _answer(outcome.plan, findings, log, outcome.explanations)
 
 
 def bootstrap(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
@@ -142,7 +150,7 @@ def bootstrap(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
         The module's answer, with ``failed`` and, where that is true, ``msg``.
     """
     before = python.present()
-    findings = [] if before or check_mode else python.install(params["lock_timeout"])
+    findings = [] if before or check_mode else python.install(params["lock_timeout"], params["files"])
     after = not findings
     return {
         "changed": after and not before,
@@ -177,6 +185,15 @@ def _pins(params: Mapping[str, Any]) -> tuple[list[Pin], list[Finding]]:
 
 def _conflict(item: Mapping[str, Any]) -> Conflict:
     return Conflict(item["channel"], tuple(item["packages"]), item["remedy"], tuple(item["spare"]))
+
+
+def _to_come(finding: Finding, repairs: Sequence[str]) -> Finding:
+    """Return what dpkg left unfinished as a warning, where its repair is going to come before anything is planned."""
+    if finding.code != "APT.DPKG_INTERRUPTED" or not repairs:
+        return finding
+    evidence = f"{finding.evidence}; nothing can be planned before `{' && '.join(repairs)}`, which this run does first"
+    remedy = "nothing where this run provisions; otherwise `./halo repair`"
+    return replace(finding, severity="warning", evidence=evidence, remedy=remedy)
 
 
 def _elsewhere(root: str) -> Finding:

@@ -1,4 +1,4 @@
-"""The locks of apt and dpkg, and who holds them."""
+"""The locks of apt and dpkg, and who holds them. Only :func:`system` needs python3-apt."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import apt_pkg
+from typing import TYPE_CHECKING
 
 from .errors import AptError, fail
-from .root import PrivateRoot, messages
+
+if TYPE_CHECKING:
+    from .root import PrivateRoot
 
 _PAUSE_S = 0.5
 
@@ -28,6 +29,10 @@ def system(root: PrivateRoot, timeout_s: float) -> Iterator[None]:
     Raises:
         AptError: Another process did not let go in time, or dpkg was interrupted.
     """
+    import apt_pkg
+
+    from .root import messages
+
     frontend = root.host / "var/lib/dpkg/lock-frontend"
     deadline = time.monotonic() + timeout_s
     while True:
@@ -39,7 +44,7 @@ def system(root: PrivateRoot, timeout_s: float) -> Iterator[None]:
                 raise interrupted(messages(error), root.host) from error
             if time.monotonic() >= deadline:
                 path = frontend if _holder(frontend) else frontend.with_name("lock")
-                raise _locked(path, timeout_s, messages(error)) from error
+                raise locked(path, timeout_s, messages(error)) from error
             time.sleep(_PAUSE_S)
     try:
         with file(root.archives / "lock", timeout_s):
@@ -69,7 +74,7 @@ def file(path: Path, timeout_s: float) -> Iterator[None]:
                 break
             except OSError as error:
                 if time.monotonic() >= deadline:
-                    raise _locked(path, timeout_s, str(error)) from error
+                    raise locked(path, timeout_s, str(error)) from error
                 time.sleep(_PAUSE_S)
         yield
     finally:
@@ -95,14 +100,16 @@ def interrupted(evidence: str, host: Path = Path("/")) -> AptError:
     )
 
 
-def _locked(path: Path, timeout_s: float, reason: str) -> AptError:
+def locked(path: Path, timeout_s: float, reason: str) -> AptError:
+    """Return the finding that another process holds a lock, with that process."""
     pid = _holder(path)
     holder = _process(pid) if pid else f"an unknown process ({reason})"
     return fail(
         "APT.LOCKED",
         str(path),
         f"held by {holder} for more than {timeout_s:g} s",
-        "let that process finish, or raise apt_transaction_lock_timeout; never remove the lock file",
+        "let that process finish, or wait longer for it: apt_transaction_lock_timeout, apt_repair_lock_timeout; never "
+        "remove the lock file",
     )
 
 

@@ -38,6 +38,7 @@ class Request:
         wishes: The wishes of all roles together.
         pins: The pins as they will be, which the plan sees before they are written.
         sources: The sources and keyrings as they will be, which the plan sees before they are on the host.
+        files: Path of a source or preferences file -> its text after a repair to come, ``None`` where it goes.
         one_origin: Sets of packages that must come from one origin each.
         conflicts: What must not be on the host beside what is wished for.
         metas: Packages that bring the code for every GPU.
@@ -55,6 +56,7 @@ class Request:
     wishes: Joined
     pins: Sequence[preferences.Pin] = ()
     sources: Sources = field(default_factory=Sources)
+    files: Mapping[str, str | None] = field(default_factory=dict)
     one_origin: Sequence[OneOrigin] = ()
     conflicts: Sequence[Conflict] = ()
     metas: Sequence[Meta] = ()
@@ -122,9 +124,8 @@ def _transact(request: Request, outcome: Outcome, interrupt: Interrupt) -> None:
         f"{name}.pref": preferences.render(pins, database.versions)
         for name, pins in preferences.by_file(request.pins).items()
     }
-    with PrivateRoot(
-        request.root, overlay, request.sources.files, request.recommends, request.sources.keyrings
-    ) as root:
+    sources = request.sources
+    with PrivateRoot(request.root, overlay, sources.files, request.recommends, sources.keyrings, request.files) as root:
         _refresh(root, request, interrupt)
         made = _make(root, request, outcome)
         if not (request.execute and made.plan) or errors(outcome.findings):

@@ -16,7 +16,8 @@ _CLOCK = "compare the host's date with the true one; where it is wrong: `timedat
 _NETWORK = "`curl -v` with the archive's URL on the host shows what happens; does it need Acquire::http::Proxy?"
 _KEY = (
     "fetch the vendor's key again into the keyring that the source names in Signed-By; for the stack's archive "
-    "`--tags rocm_keyring` does so"
+    "`--tags rocm_keyring` does so, and the source of a channel of ROCm that was left goes with "
+    "`-e rocm_runtime_migrate=true`"
 )
 _KEYRING = f"{_KEY}. It must be a binary keyring that everybody may read (mode 0644)"
 _OTHER_MIRROR = "take the vendor's own archive or another mirror, and see whether a proxy keeps old files"

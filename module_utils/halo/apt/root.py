@@ -5,7 +5,6 @@ from __future__ import annotations
 import locale
 import os
 import pwd
-import re
 import shutil
 import tempfile
 import warnings
@@ -16,12 +15,15 @@ from types import TracebackType
 
 import apt_pkg
 
+from . import copies
 from .errors import AptError, fail
 
 #: Where private roots are made: on disk rather than in a tmpfs, and mostly on the file system of /var/lib/apt,
 #: so that lists and caches can be hard links.
 PARENT = "/var/tmp"  # noqa: S108 mkdtemp makes a directory of its own there
 PREFIX = "halo-apt-"
+#: File in ``/etc/apt`` -> the directory beside it.
+PARTS = {"sources.list": "sources.list.d", "preferences": "preferences.d"}
 
 
 class PrivateRoot:
@@ -38,6 +40,8 @@ class PrivateRoot:
         recommends: Whether recommended packages are installed.
         keyrings: Path of a keyring on the host -> its bytes as they will be. Sources that name the path are led to a
             copy in the private root.
+        files: Path in ``/etc/apt`` of a source or preferences file -> its text after a repair that is still to come,
+            ``None`` where it goes. ``preferences`` and ``sources`` are laid over them.
 
     Raises:
         AptError: The host's apt configuration cannot be read.
@@ -50,12 +54,16 @@ class PrivateRoot:
         sources: Mapping[str, str | None] | None = None,
         recommends: bool = False,
         keyrings: Mapping[str, bytes] | None = None,
+        files: Mapping[str, str | None] | None = None,
     ) -> None:
         self.host = Path(host)
         self.recommends = recommends
         self._preferences = preferences or {}
         self._sources = sources or {}
         self._keyrings = keyrings or {}
+        self._files = files or {}
+        #: Path of a keyring's copy -> what it is called on the host.
+        self.copies: dict[str, str] = {}
 
     def __enter__(self) -> PrivateRoot:
         Path(PARENT).mkdir(exist_ok=True)
@@ -133,11 +141,10 @@ class PrivateRoot:
 
     def _lay_out(self) -> None:
         etc = self.host / "etc/apt"
-        _copy(etc / "sources.list", self.path / "sources.list")
-        _copy_parts(etc / "sources.list.d", self.path / "sources.list.d", self._sources)
-        self._lay_keyrings()
-        _copy(etc / "preferences", self.path / "preferences")
-        _copy_parts(etc / "preferences.d", self.path / "preferences.d", self._preferences)
+        for name, parts in (("sources.list", self._sources), ("preferences", self._preferences)):
+            copies.copy(etc / name, self.path, self._files)
+            copies.copy_parts(etc / PARTS[name], self.path, self._files, parts)
+        self.copies = copies.lay_keyrings(self.path, self._keyrings)
         cache = self.path / "cache"
         (cache / "archives" / "partial").mkdir(parents=True)
         for name in ("pkgcache.bin", "srcpkgcache.bin"):
@@ -168,20 +175,6 @@ class PrivateRoot:
         except apt_pkg.Error as error:
             raise unreadable(error) from error
 
-    def _lay_keyrings(self) -> None:
-        for number, (path, data) in enumerate(self._keyrings.items()):
-            copy = self.path / "keyrings" / f"{number}-{Path(path).name}"
-            copy.parent.mkdir(exist_ok=True)
-            copy.parent.chmod(0o755)
-            copy.write_bytes(data)
-            copy.chmod(0o644)
-            for source in (self.path / "sources.list", *(self.path / "sources.list.d").iterdir()):
-                text = source.read_bytes() if source.is_file() else b""
-                # A path that only begins like this one is another file.
-                led = bytes(copy).join(re.split(re.escape(path.encode()) + rb"(?![\w./-])", text))
-                if led != text:
-                    source.write_bytes(led)
-
     @staticmethod
     def _set(key: str, path: Path) -> None:
         apt_pkg.config.set(key, str(path))
@@ -198,6 +191,13 @@ class PrivateRoot:
         except apt_pkg.Error as error:
             raise unreadable(error, self) from error
         return sources
+
+    def contradicting(self, message: str) -> list[str]:
+        """Return the files of sources that contradict, as the host calls them, where that is what apt complains of."""
+        return [
+            f"{self.host / 'etc/apt' / name}{' (which this run writes)' if Path(name).name in self._sources else ''}"
+            for name in copies.contradicting(self.path, message)
+        ]
 
     def cache(self) -> apt_pkg.Cache:
         """Open the cache over the host's status and the lists in use.
@@ -224,8 +224,10 @@ def messages(error: BaseException, root: PrivateRoot | None = None) -> str:
     """Return apt's messages without their marks, with the host's paths instead of those of the private root."""
     text = str(error)
     if root is not None:
-        for name in ("sources.list.d", "sources.list", "preferences.d", "preferences"):
+        for name in (*PARTS.values(), *PARTS):
             text = text.replace(str(root.path / name), str(root.host / "etc/apt" / name))
+        for copy, path in root.copies.items():
+            text = text.replace(copy, path)
     said = _marked(text)
     return "; ".join([part for mark, part in said if mark == "E"] or [part for _, part in said])
 
@@ -242,8 +244,13 @@ def _marked(text: str) -> list[tuple[str, str]]:
 
 def unreadable(error: BaseException, root: PrivateRoot | None = None) -> AptError:
     """Return the finding that apt cannot read its own configuration."""
+    text = messages(error, root)
     remedy = "correct the file and line that apt names; `apt-get check` shows the same"
-    return fail("APT.CONFIG_UNREADABLE", "apt", messages(error, root), remedy)
+    places = root.contradicting(text) if root is not None else []
+    if places:
+        text += f"; named in {' and '.join(places)}"
+        remedy = "leave one source of this archive, which role apt_repair does (apt_repair_enabled: true)"
+    return fail("APT.CONFIG_UNREADABLE", "apt", text, remedy)
 
 
 def partial(directory: Path) -> None:
@@ -267,24 +274,3 @@ def _link(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
-
-
-def _copy(source: Path, target: Path) -> None:
-    if source.is_file():
-        shutil.copy2(source, target)
-
-
-def _copy_parts(source: Path, target: Path, overlay: Mapping[str, str | None]) -> None:
-    # Times are kept, because apt throws its caches away when sources are newer than they.
-    target.mkdir()
-    for entry in sorted(source.iterdir()) if source.is_dir() else []:
-        if entry.is_file() and entry.name not in overlay:
-            shutil.copy2(entry, target / entry.name)
-    for name, text in overlay.items():
-        if text is not None:
-            (target / name).write_text(text, encoding="utf-8")
-            (target / name).chmod(0o644)
-    if source.is_dir() and not overlay:
-        shutil.copystat(source, target)
-    elif not overlay:
-        os.utime(target, (0, 0))

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import findings as found
-from ..apt import bootstrap as python
-from ..apt.glue import has_python_apt
 from ..findings import Finding
+from . import run
 from .model import Question, Wanted
 
 _NAMES: dict[str, Any] = {"type": "list", "elements": "str", "default": []}
@@ -21,12 +20,15 @@ _ARCHIVE: dict[str, Any] = {
     "file": {"type": "path"},
     # no_log would hide the keyring's path in every message; a public key is no secret.
     "keyring": {"type": "path", "no_log": False},
+    "packages": _NAMES,
+    "comes": {"type": "bool", "default": True},
 }
 
 #: The parameters of module ``apt_audit``.
 AUDIT_ARGUMENTS: dict[str, Any] = {
     "archives": {"type": "list", "elements": "dict", "default": [], "options": _ARCHIVE},
     "expiring_days": {"type": "int", "default": 30},
+    "foreign_uris": _NAMES,
     "gpu_apu": {"type": "bool"},
     "online": {"type": "bool", "default": False},
     "root": {"type": "path", "default": "/"},
@@ -39,6 +41,7 @@ def question(params: Mapping[str, Any]) -> Question:
         root=params["root"],
         archives=tuple(Wanted.from_dict(item) for item in params["archives"]),
         expiring_days=params["expiring_days"],
+        foreign_uris=tuple(params["foreign_uris"]),
         apu=params["gpu_apu"],
         online=params["online"],
         now=int(time.time()),
@@ -51,11 +54,6 @@ def audit(params: Mapping[str, Any]) -> dict[str, Any]:
     Returns:
         The module's answer, with ``failed`` and, where that is true, ``msg``.
     """
-    if not has_python_apt():
-        return _answer([python.absent(f"neither this interpreter nor {python.PYTHON} can import apt_pkg")], [], [])
-    # Only now, since it imports apt_pkg.
-    from . import run
-
     outcome = run.audit(question(params))
     return _answer(
         outcome.all_findings,

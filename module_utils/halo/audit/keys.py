@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ..openpgp import Key, earliest, iso
 from .lists import Archive
 from .model import Entry, Problem, Question, Wanted
 from .stores import Store, named, within
+from .strays import RETIRE
 
 _DAY_S = 86400
 
@@ -29,7 +31,11 @@ def source_keys(found: Iterable[Archive], stores: Mapping[str, Store], question:
         if entry.trusted == "yes":
             problems.append(_unverified(entry))
         else:
-            problems += _source(archive, stores, question)
+            found_here = _source(archive, stores, question)
+            if question.foreign(entry):
+                # Nobody keeps the key of a channel that was left.
+                found_here = [replace(one, remedy=f"{RETIRE}; else {one.remedy}") for one in found_here]
+            problems += found_here
     return problems
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import mmap
+import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import apt_pkg
 
 from .. import openpgp
 from ..apt.dpkgdb import Database
@@ -16,11 +14,15 @@ from .model import Entry, Problem
 from .stanzas import fields
 
 LISTS = "var/lib/apt/lists"
+_HELPER = "/usr/lib/apt/apt-helper"
+#: What apt writes as a number in the name of a list, beside what cannot be printed.
+_QUOTED = frozenset(b'\\|{}[]<>"^~_=!@#$%^&*')
 _CLEARSIGNED = b"-----BEGIN PGP SIGNED MESSAGE-----"
 _SIGNATURE = b"-----BEGIN PGP SIGNATURE-----"
 #: A Release file's own fields come before these, which are long and of no use here.
 _HASHES = (b"\nMD5Sum:", b"\nSHA1:", b"\nSHA256:", b"\nSHA512:")
 _NAME = b"\nPackage: "
+_PACKED = (".lz4", ".gz", ".xz", ".zst", ".bz2")
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def archives(entries: Iterable[Entry], root: str, native: str) -> list[Archive]:
         base = entry.uri.rstrip("/") + "/"
         flat = entry.suite.endswith("/")
         suite = entry.suite.replace("$(ARCH)", native)
-        prefix = apt_pkg.uri_to_filename(base + (suite if flat else f"dists/{suite}/"))
+        prefix = filename(base + (suite if flat else f"dists/{suite}/"))
         architectures = entry.architectures or (native, *(name for name in foreign if name != native))
         indexes = tuple(_indexes(prefix, "" if flat else entry.components, architectures, names, directory))
         release = next(
@@ -83,12 +85,21 @@ def archives(entries: Iterable[Entry], root: str, native: str) -> list[Archive]:
     return found
 
 
+def filename(uri: str) -> str:
+    """Return what apt calls the list of a URI (apt's ``URItoFileName``)."""
+    rest = uri.partition(":")[2]
+    host, slash, path = (rest[2:] if rest.startswith("//") else rest).partition("/")
+    rest = host.rpartition("@")[2].replace("[", "").replace("]", "") + slash + path
+    quoted = (chr(byte) if 0x20 < byte < 0x7F and byte not in _QUOTED else f"%{byte:02x}" for byte in rest.encode())
+    return "".join(quoted).replace("/", "_")
+
+
 def _indexes(
     prefix: str, components: Iterable[str], architectures: Iterable[str], names: set[str], directory: Path
 ) -> Iterator[tuple[str, Path]]:
     stems = [(arch, f"{part}_binary-{arch}_") for part in components for arch in architectures] or [("", "")]
     for arch, stem in stems:
-        for ending in ("", ".lz4", ".gz", ".xz", ".zst", ".bz2"):
+        for ending in ("", *_PACKED):
             name = f"{prefix}{stem.replace('/', '_')}Packages{ending}"
             if name in names:
                 yield arch, directory / name
@@ -206,12 +217,10 @@ def _names(path: Path) -> set[bytes]:
     apt's parser needs a second for Debian's index; a line that begins with a field's name is that field, as
     continuation lines begin with a space.
     """
-    if path.suffix in (".lz4", ".xz", ".zst", ".bz2"):
-        # What the standard library or this Python cannot unpack, apt can.
-        with apt_pkg.TagFile(str(path)) as file:
-            return {str(section["Package"]).encode() for section in file}
-    if path.suffix == ".gz":
-        return set(_fields(b"\n" + gzip.decompress(path.read_bytes())))
+    if path.suffix in _PACKED:
+        # Not every Python can unpack all that apt packs.
+        unpacked = subprocess.run([_HELPER, "cat-file", str(path)], check=False, stdout=subprocess.PIPE).stdout
+        return set(_fields(b"\n" + unpacked))
     with path.open("rb") as stream:
         if not path.stat().st_size:
             return set()

@@ -112,6 +112,8 @@ class Wanted:
         origin: The Origin of its Release file.
         file: The file in ``sources.list.d`` that belongs to it, as the host calls it.
         keyring: The path of its keyring.
+        packages: Names and globs of what is meant to come from it.
+        comes: Whether this run writes its file, so that its other sources give way.
     """
 
     uris: tuple[str, ...]
@@ -120,6 +122,8 @@ class Wanted:
     origin: str = ""
     file: str = ""
     keyring: str = ""
+    packages: tuple[str, ...] = ()
+    comes: bool = True
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Wanted:
@@ -131,6 +135,8 @@ class Wanted:
             origin=data.get("origin") or "",
             file=data.get("file") or "",
             keyring=data.get("keyring") or "",
+            packages=tuple(data.get("packages") or ()),
+            comes=data.get("comes", True),
         )
 
     def has(self, entry: Entry) -> bool:
@@ -146,6 +152,7 @@ class Question:
         root: The host's root directory.
         archives: The stack's archives.
         expiring_days: How many days before its expiry a key is told of.
+        foreign_uris: URIs below which the archives of ROCm's other channels lie.
         apu: Whether the host's GPU is that of an APU; ``None`` where nobody knows.
         online: Whether archives are asked as well.
         now: Seconds since 1970.
@@ -154,6 +161,7 @@ class Question:
     root: str = "/"
     archives: tuple[Wanted, ...] = ()
     expiring_days: int = 30
+    foreign_uris: tuple[str, ...] = ()
     apu: bool | None = None
     online: bool = False
     now: int = 0
@@ -161,6 +169,10 @@ class Question:
     def wanted(self, entry: Entry) -> Wanted | None:
         """Return the stack's archive that a source names, if it is one."""
         return next((archive for archive in self.archives if archive.has(entry)), None)
+
+    def foreign(self, entry: Entry) -> bool:
+        """Say whether a source is of another channel of ROCm than the stack's."""
+        return any(f"{bare(entry.uri)}/".startswith(f"{bare(uri)}/") for uri in self.foreign_uris)
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..apt.idle import meets
 from .lists import Archive
-from .model import Problem
+from .model import Problem, Question, Wanted
 from .sources import Text, ignored, odd, unreadable
 from .stanzas import Stanza, stanzas
 from .verdict import Judge
@@ -15,6 +16,8 @@ from .verdict import Judge
 PARTS = "etc/apt/preferences.d"
 _CODE = "APT.PREFERENCES_UNREADABLE"
 _LETTERS = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+#: What apt gives an archive without a pin.
+_DEFAULT = 500
 #: Above it apt downgrades what is installed (apt_preferences(5)).
 _DOWNGRADES = 1000
 #: apt keeps priorities in a signed short.
@@ -44,19 +47,22 @@ def _read_by_apt(path: Path) -> bool:
     return bool(stem) and set(stem) <= _LETTERS
 
 
-def check(texts: Iterable[Text], archives: Sequence[Archive], judge: Judge) -> list[Problem]:
+def check(texts: Iterable[Text], archives: Sequence[Archive], question: Question, judge: Judge) -> list[Problem]:
     """Return what is wrong with preferences.
 
     Args:
         texts: The files.
         archives: The host's sources in use.
+        question: Which archives are the stack's, and which packages are meant to come from them.
         judge: apt, which decides what is malformed.
     """
     problems = []
-    for file in texts:
+    files = list(texts)
+    sound = judge.preferences("\n\n".join(file.text for file in files)) if files else True
+    for file in files:
         found = list(stanzas(file.text))
         bad = [(stanza, reason) for stanza in found if (reason := _reason(stanza))]
-        if not judge.preferences(file.text):
+        if not sound and not judge.preferences(file.text):
             problems += [
                 unreadable(file.name, stanza.line, stanza.number, reason, _CODE) for stanza, reason in bad
             ] or [unreadable(file.name, 0, 0, "apt refuses the file and does not say why", _CODE)]
@@ -64,7 +70,7 @@ def check(texts: Iterable[Text], archives: Sequence[Archive], judge: Judge) -> l
             if stanza.odd and not _reason(stanza):
                 problems.append(odd(file, stanza, _CODE))
             if not _reason(stanza):
-                problems += _pin(file, stanza, archives)
+                problems += _pin(file, stanza, archives, question)
     return problems
 
 
@@ -97,7 +103,7 @@ def _number(text: str) -> int | None:
         return None
 
 
-def _pin(file: Text, stanza: Stanza, archives: Sequence[Archive]) -> list[Problem]:
+def _pin(file: Text, stanza: Stanza, archives: Sequence[Archive], question: Question) -> list[Problem]:
     pin = " ".join(stanza.fields.get("pin", "").split())
     packages = " ".join(stanza.words("package"))
     priority = _number(stanza.fields.get("pin-priority", "")) or 0
@@ -106,8 +112,13 @@ def _pin(file: Text, stanza: Stanza, archives: Sequence[Archive]) -> list[Proble
         return [_problem("APT.PIN_IDLE", file, stanza, pin, packages, priority, evidence)]
     if pin.startswith("version"):
         return []
+    stacks = next((one for one in question.archives if _names(pin, one)), None)
+    if stacks and packages == "*" and priority > _DEFAULT and stacks.packages:
+        evidence = f"`Pin: {pin}` at {priority} is for every package of {stacks.origin}, whatever it takes the place of"
+        problem = _problem("APT.PIN_BROAD", file, stanza, pin, packages, priority, evidence)
+        return [replace(problem, detail={**problem.detail, "meant": list(stacks.packages)})]
     met = [archive for archive in archives if _meets(pin, archive)]
-    if not met and priority > 0:
+    if not met and priority > 0 and not (stacks and stacks.comes):
         origins = ", ".join(sorted({archive.origin for archive in archives if archive.origin})) or "none"
         evidence = f"`Pin: {pin}` for {packages} at {priority} matches no archive; their origins are {origins}"
         return [_problem("APT.PIN_IDLE", file, stanza, pin, packages, priority, evidence)]
@@ -130,6 +141,13 @@ def _meets(pin: str, archive: Archive) -> bool:
     return (not archive.known and not pin.startswith("origin")) or meets(pin, archive)
 
 
+def _names(pin: str, wanted: Wanted) -> bool:
+    """Say whether a pin names the origin of the stack's archive, which need not be among the sources yet."""
+    kind, _, rest = pin.partition(" ")
+    parts = dict(part.strip().partition("=")[::2] for part in rest.split(","))
+    return bool(wanted.origin) and kind == "release" and parts.get("o", "").strip('"') == wanted.origin
+
+
 def _universal(pin: str) -> bool:
     values = [part.partition("=")[2] or part for part in pin.partition(" ")[2].split(",")]
     return all(value.strip().strip('"') == "*" for value in values)
@@ -138,6 +156,7 @@ def _universal(pin: str) -> bool:
 def _problem(code: str, file: Text, stanza: Stanza, pin: str, packages: str, priority: int, evidence: str) -> Problem:
     remedy = {
         "APT.PIN_IDLE": f"remove the stanza in {file.name}:{stanza.line}, or correct its Pin: line",
+        "APT.PIN_BROAD": f"name the packages that are meant in {file.name}:{stanza.line}",
         "APT.PIN_EVERYTHING": f"name packages or one origin in {file.name}:{stanza.line}, or remove the stanza",
     }[code]
     detail = {"pin": pin, "packages": packages.split(), "priority": priority}

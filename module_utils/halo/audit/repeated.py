@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from .model import Entry, Problem, Question
+from .stores import named
 from .verdict import Judge
 
 
@@ -28,11 +30,15 @@ def repeated(entries: Iterable[Entry], question: Question, judge: Judge) -> list
 
 
 def best(group: Sequence[Entry], question: Question) -> Entry:
-    """Return the entry that should stay: the stack's own, else deb822 with Signed-By, else the first of the best."""
+    """Return the entry that should stay: the stack's own, else deb822 with Signed-By, else the first of the best.
 
-    def rank(entry: Entry) -> tuple[bool, bool, bool]:
+    One that names a keyring which is not there comes last.
+    """
+
+    def rank(entry: Entry) -> tuple[bool, bool, bool, bool]:
         wanted = question.wanted(entry)
-        return bool(wanted and wanted.file == entry.file), bool(entry.stanza), bool(entry.signed_by)
+        there = all((Path(question.root) / name.lstrip("/")).exists() for name in named(entry) if name.startswith("/"))
+        return bool(wanted and wanted.file == entry.file), there, bool(entry.stanza), bool(entry.signed_by)
 
     return max(group, key=rank)
 
@@ -65,7 +71,7 @@ def _conflict(group: Sequence[Entry], option: str, question: Question, judge: Ju
     name = {"signed_by": "Signed-By", "trusted": "Trusted"}[option]
     values = "; ".join(f"{entry.place} says {_short(_value(entry, option))}" for entry in group)
     # Which contradictions apt bears depends on its version and on the order of the sources, so it is asked.
-    refused = judge.sources("conflict.list", "".join(f"{_line(entry)}\n" for entry in group))
+    refused = judge.sources("conflict.list", "".join(f"{line(entry)}\n" for entry in group))
     evidence = f"{name} differs: {values}" + (", so every apt call fails" if refused else "")
     remedy = f"leave one source of this archive, the one in {keep.place}; then `apt-get check`"
     others = [entry for entry in group if entry is not keep]
@@ -90,7 +96,7 @@ def _short(value: str) -> str:
     return "a key of its own" if "-----" in value else value or "nothing"
 
 
-def _line(entry: Entry) -> str:
+def line(entry: Entry) -> str:
     """Return an entry as one line for apt to judge; an armoured key, which has no place there, as a path."""
     signed_by = "/inline/" + str(abs(hash(entry.signed_by))) if "-----" in entry.signed_by else entry.signed_by
     options = {"signed-by": ",".join(signed_by.replace(",", " ").split()), "trusted": entry.trusted}

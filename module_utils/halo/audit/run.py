@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from .. import host
-from ..apt import dpkgdb
+from ..apt import bootstrap, dpkgdb
 from ..apt.errors import AptError
 from ..findings import Finding
 from . import dpkg, keys, lists, pins, sources, stores
 from .model import Audit, Entry, Problem, Question
 from .repeated import repeated
+from .strays import other_channels, stray
 from .suites import foreign
 from .verdict import Judge
 
@@ -33,14 +35,16 @@ def audit(question: Question) -> Audit:
         with Judge(question.root) as judge:
             texts, passed_over = sources.files(question.root)
             entries, refused = sources.read(texts, judge)
-            problems += refused + repeated(entries, question, judge) + foreign(entries, question, facts.os)
+            problems += refused + repeated(entries, question, judge)
+            problems += stray(entries, question, judge) + other_channels(entries, question)
+            problems += foreign(entries, question, facts.os)
             archives = lists.archives(entries, question.root, facts.architecture)
             problems += lists.not_there(archives, facts.architecture)
             known = stores.stores(entries, question.root)
             problems += keys.source_keys(archives, known, question)
             problems += keys.stale(archives, known, question) + keys.left_over(known, question)
             preferences, unread = pins.files(question.root)
-            problems += unread + pins.check(preferences, archives, judge) + passed_over
+            problems += unread + pins.check(preferences, archives, question, judge) + passed_over
     except AptError as error:
         return Audit((*problems, *map(_problem, error.findings)), tuple(entries))
     if database is not None:
@@ -67,9 +71,12 @@ def _asked(question: Question, problems: Iterable[Problem]) -> list[Finding]:
         # apt would only repeat what makes every call fail.
         return []
     from ..apt.interrupt import Interrupt
-    from ..apt.refresh import refresh
-    from ..apt.root import PrivateRoot
 
+    try:
+        from ..apt.refresh import refresh
+        from ..apt.root import PrivateRoot
+    except ImportError:
+        return [replace(bootstrap.absent("it is missing, so no archive was asked"), severity="warning")]
     try:
         with Interrupt() as interrupt, PrivateRoot(question.root) as root:
             root.use_lists(root.link_lists())

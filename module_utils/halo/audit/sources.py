@@ -84,12 +84,18 @@ def odd(file: Text, stanza: Stanza, code: str) -> Problem:
 
 
 def read(texts: Iterable[Text], judge: Judge) -> tuple[list[Entry], list[Problem]]:
-    """Return the entries of files, and an error for each line or stanza that apt refuses; the others are read."""
+    """Return the entries of files, and an error for each line or stanza that apt refuses; the others are read.
+
+    Raises:
+        AptError: apt does not even take its own configuration.
+    """
     entries: list[Entry] = []
     problems: list[Problem] = []
-    for file in texts:
+    files = list(texts)
+    sound = judge.accepts((file.name, file.text) for file in files)
+    for file in files:
         parse = _stanza_file if file.name.endswith(".sources") else _line_file
-        found, refused = parse(file, judge, whole=not judge.sources(file.name, file.text))
+        found, refused = parse(file, judge, whole=sound or not judge.sources(file.name, file.text))
         entries += found
         problems += refused
     return entries, problems

@@ -1,11 +1,15 @@
-"""deb822 files in stanzas with their lines; what stands in a stanza is read by apt's own parser."""
+"""deb822 files in stanzas with their lines; a stanza is read by apt's own parser, where python3-apt is there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import apt_pkg
+try:
+    import apt_pkg
+except ImportError:
+    # Sources must be repaired before python3-apt can be installed.
+    apt_pkg = None
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,26 @@ def _belongs(line: str) -> bool:
 
 def fields(lines: Sequence[str]) -> dict[str, str]:
     """Read the fields of one stanza without comments: name in lower case -> value; empty where it is none."""
+    if apt_pkg is None:
+        return _plain(lines)
     try:
         section = apt_pkg.TagSection("\n".join(lines) + "\n\n")
-        return {name.lower(): str(section[name]) for name in section.keys()}  # noqa: SIM118 it is no dict
+        # It lists a field with blanks before its colon, and finds it without them.
+        names = [name.strip() for name in section.keys()]  # noqa: SIM118 it is no dict
+        return {name.lower(): str(section[name]) for name in names}
     except (KeyError, ValueError, SystemError):
         return {}
+
+
+def _plain(lines: Sequence[str]) -> dict[str, str]:
+    """Read them as apt's parser does; of a field that stands twice it takes the last."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in lines:
+        if line[0] not in " \t":
+            name, _, line = line.partition(":")
+            name = name.strip().lower()
+            found[name] = []
+        if name in found:
+            found[name].append(line)
+    return {name: "\n".join(value).strip() for name, value in found.items()}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import tempfile
-import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
-
-import apt_pkg
 
 from ..apt.errors import fail
-from ..apt.root import marked
 
 _NOTHING = "/dev/null"
 
@@ -20,22 +18,19 @@ _NOTHING = "/dev/null"
 class Judge:
     """apt, configured as on the host, with no sources, lists, packages or preferences but those it is asked about.
 
+    apt's programs are asked, since they are there before python3-apt can be.
+
     Args:
         root: The host's root directory, whose ``apt.conf`` counts.
-
-    Raises:
-        AptError: The host's apt configuration cannot be read.
     """
 
     def __init__(self, root: str) -> None:
         self._root = root
 
     def __enter__(self) -> Judge:
-        # apt's warnings come as Python warnings, which would mix into the module's answer.
-        warnings.simplefilter("ignore")
         self._path = Path(tempfile.mkdtemp(prefix="halo-audit-"))
         try:
-            self._configure()
+            self._lay_out()
         except BaseException:
             self.close()
             raise
@@ -50,31 +45,44 @@ class Judge:
         """Remove the directory."""
         shutil.rmtree(self._path, ignore_errors=True)
 
-    def _configure(self) -> None:
+    def _lay_out(self) -> None:
         for name in ("cache/archives/partial", "lists/partial"):
             (self._path / name).mkdir(parents=True)
         (self._path / "status").touch()
-        apt_pkg.config.set("Dir", self._root)
-        try:
-            apt_pkg.init_config()
-            for key, value in (
-                ("Dir::Cache", self._path / "cache"),
-                ("Dir::State::lists", self._path / "lists"),
-                ("Dir::State::status", self._path / "status"),
-                ("Dir::State::extended_states", _NOTHING),
-                ("Dir::Etc::sourcelist", _NOTHING),
-                ("Dir::Etc::sourceparts", _NOTHING),
-                ("Dir::Etc::preferences", _NOTHING),
-                ("Dir::Etc::preferencesparts", _NOTHING),
-                ("Dir::Cache::pkgcache", ""),
-                ("Dir::Cache::srcpkgcache", ""),
-            ):
-                apt_pkg.config.set(key, str(value))
-            apt_pkg.init_system()
-        except apt_pkg.Error as error:
+        # apt reads this file before the host's configuration, and the options behind it.
+        (self._path / "apt.conf").write_text(f'Dir "{self._root}";\n', encoding="utf-8")
+        self._environment = {**os.environ, "APT_CONFIG": str(self._path / "apt.conf"), "LC_ALL": "C.UTF-8"}
+        settings = {
+            "Dir::Cache": self._path / "cache",
+            "Dir::Cache::pkgcache": "",
+            "Dir::Cache::srcpkgcache": "",
+            "Dir::State::lists": self._path / "lists",
+            "Dir::State::status": self._path / "status",
+            "Dir::State::extended_states": _NOTHING,
+            "Dir::Etc::sourcelist": _NOTHING,
+            "Dir::Etc::sourceparts": _NOTHING,
+            "Dir::Etc::preferences": _NOTHING,
+            "Dir::Etc::preferencesparts": _NOTHING,
+        }
+        self._options = [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
+
+    def accepts(self, texts: Iterable[tuple[str, str]]) -> bool:
+        """Say whether apt takes all files of sources, given as name and text, together.
+
+        Raises:
+            AptError: The host's apt configuration cannot be read, whatever the sources are.
+        """
+        parts = self._path / "parts"
+        parts.mkdir()
+        for number, (name, text) in enumerate(texts):
+            _write(parts / f"{number}{Path(name).suffix}", text)
+        if not self._ask("apt-get", "indextargets", f"Dir::Etc::sourceparts={parts}"):
+            return True
+        reason = self._ask("apt-get", "indextargets")
+        if reason:
             remedy = "correct the file in /etc/apt that is named; `apt-config dump` says the same"
-            raise fail("APT.CONFIG_UNREADABLE", "apt", _words(error), remedy) from error
-        self._policy: Any = None
+            raise fail("APT.CONFIG_UNREADABLE", "apt", reason, remedy)
+        return False
 
     def sources(self, name: str, text: str) -> str:
         """Return why apt refuses a file of sources, or nothing.
@@ -84,28 +92,33 @@ class Judge:
             text: What stands in it.
         """
         path = self._path / f"asked{Path(name).suffix}"
-        path.write_text(text, encoding="utf-8", errors="surrogateescape")
-        apt_pkg.config.set("Dir::Etc::sourcelist", str(path))
-        try:
-            apt_pkg.SourceList().read_main_list()
-        except (apt_pkg.Error, SystemError) as error:
-            return _words(error).replace(str(path), name)
-        return ""
+        _write(path, text)
+        return self._ask("apt-get", "indextargets", f"Dir::Etc::sourcelist={path}").replace(str(path), name)
 
     def preferences(self, text: str) -> bool:
         """Say whether apt accepts a file of preferences."""
         path = self._path / "asked.pref"
-        path.write_text(text, encoding="utf-8", errors="surrogateescape")
-        if self._policy is None:
-            # A policy needs a cache; this one is empty, and is no one's but ours.
-            self._cache = apt_pkg.Cache(None)
-            self._policy = apt_pkg.Policy(self._cache)
-        try:
-            return bool(self._policy.read_pinfile(str(path)))
-        except (apt_pkg.Error, SystemError):
-            return False
+        _write(path, text)
+        return not self._ask("apt-cache", "policy", f"Dir::Etc::preferences={path}")
+
+    def _ask(self, program: str, command: str, *settings: str) -> str:
+        """Return what a program of apt says when it fails, without its marks."""
+        options = [word for setting in settings for word in ("-o", setting)]
+        done = subprocess.run(
+            [program, *self._options, *options, command],
+            check=False,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+        if not done.returncode:
+            return ""
+        said = [line[2:].strip() for line in done.stderr.splitlines() if line.startswith("E:")]
+        return "; ".join(dict.fromkeys(said)) or f"{program} {command} returned {done.returncode}"
 
 
-def _words(error: BaseException) -> str:
-    """Return apt's messages without their marks."""
-    return "; ".join(text for _, text in marked(error))
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")

@@ -11,6 +11,7 @@ trusts a signature. A forged file can therefore break an update and cannot make 
 
 from __future__ import annotations
 
+from .armour import encode as armoured
 from .errors import (
     DamagedError,
     EmptyError,
@@ -38,6 +39,7 @@ __all__ = [
     "Subkey",
     "TooLargeError",
     "TruncatedError",
+    "armoured",
     "earliest",
     "iso",
     "issuers",

@@ -83,6 +83,14 @@ def signatures(text: bytes) -> list[bytes]:
     return [_block(lines, _END_SIGNATURE) for line in lines if line == _BEGIN_SIGNATURE]
 
 
+def encode(data: bytes) -> bytes:
+    """Return the binary packets of public keys as one armoured block."""
+    text = base64.b64encode(data)
+    lines = [text[at : at + 64] for at in range(0, len(text), 64)]
+    checksum = b"=" + base64.b64encode(crc24(data).to_bytes(3, "big"))
+    return b"\n".join([b"-----BEGIN PGP PUBLIC KEY BLOCK-----", b"", *lines, checksum, _END, b""])
+
+
 def _block(lines: Iterator[bytes], last: bytes = _END) -> bytes:
     for line in lines:
         if not line:

@@ -6,12 +6,13 @@ last tests, which change the host.
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
 
 from tests.support import channel, refusals
-from tests.support.playbook import run
+from tests.support.playbook import ROOT, run
 from tests.support.refusals import snapshot
 
 HOST = "ubuntu-24.04-virgin"
@@ -66,7 +67,7 @@ def test_key_wrong_fingerprint_shows_both_and_apt_is_not_run():
     result, finding = refused("key-wrong", "KEY.WRONG_FINGERPRINT")
     assert channel.fingerprint("amdrocm") in finding["evidence"]
     assert channel.fingerprint("stranger") in finding["evidence"]
-    assert not [code for code in result.codes(HOST) if code.startswith("APT.")]
+    assert "apt_plan" not in result.calls[HOST]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_key_wrong_fingerprint_shows_both_and_apt_is_not_run():
 def test_a_key_that_cannot_be_used(variant, code, says):
     result, finding = refused(variant, code)
     assert says in finding["evidence"]
-    assert not [code for code in result.codes(HOST) if code.startswith("APT.")]
+    assert "apt_plan" not in result.calls[HOST]
 
 
 @pytest.mark.parametrize(
@@ -102,14 +103,17 @@ def test_unversioned_meta_is_refused_with_its_size_and_the_name_for_this_gpu():
 
 
 @pytest.mark.changes
-def test_pin_of_the_other_channel_is_a_warning(host):
+def test_pin_of_the_other_channel_is_what_would_be_repaired_or_a_warning(host):
     pin = "Package: *\\nPin: release o=repo.radeon.com\\nPin-Priority: 600\\n"
     host.check_output(f"printf '{pin}' >/etc/apt/preferences.d/rocm-pin-600")
     result = run("playbooks/plan.yml", f"--limit={HOST}")
     assert result.rc == 0, result.output[-3000:]
-    idle = [finding for finding in result.findings(HOST) if finding["code"] == "APT.PIN_IDLE"]
-    assert [finding["severity"] for finding in idle] == ["warning"]
-    assert "repo.radeon.com" in idle[0]["subject"] + idle[0]["evidence"]
+    assert "APT.PIN_IDLE" not in result.codes(HOST)
+    (would,) = [finding for finding in result.findings(HOST) if finding["code"] == "REPAIR.WOULD"]
+    assert "repo.radeon.com" in would["evidence"]
+    result = run("playbooks/plan.yml", f"--limit={HOST}", "-e", "apt_repair_enabled=false")
+    assert result.rc == 0, result.output[-3000:]
+    assert "APT.PIN_IDLE" in result.codes(HOST, "warning")
     host.check_output("rm /etc/apt/preferences.d/rocm-pin-600")
 
 
@@ -138,3 +142,31 @@ def test_channels_mixed_is_refused_with_the_list_of_packages(host):
         assert "rocm.list" in wrong[0]["subject"] + wrong[0]["evidence"]
     finally:
         host.check_output(f"apt-get purge -qq rocm-core && rm {key} /etc/apt/sources.list.d/rocm.list")
+
+
+@pytest.mark.changes
+def test_source_twice_and_pin_of_the_other_channel_are_repaired(host):
+    """As people have it who followed AMD's steps: a one-line source of their own, and a pin to the other channel."""
+    uri = f"{MIRROR}/stable.repo.amd.com/rocm/core/packages/ubuntu2404"
+    entry = f"deb [signed-by=/etc/apt/keyrings/mine.gpg] {uri} stable main"
+    key = base64.b64encode((ROOT / ".halo/archive/keys/amdrocm/current.gpg").read_bytes()).decode()
+    host.check_output(f"echo {key} | base64 -d >/etc/apt/keyrings/mine.gpg")
+    host.check_output(f"echo '{entry}' >/etc/apt/sources.list.d/mine.list && apt-get update -qq")
+    pin = "Package: *\\nPin: release o=repo.radeon.com\\nPin-Priority: 600\\n"
+    host.check_output(f"printf '{pin}' >/etc/apt/preferences.d/rocm-pin-600")
+
+    before = snapshot(host)
+    would = run("playbooks/repair.yml", f"--limit={HOST}", "--check", "--diff")
+    assert would.rc == 0, would.output[-3000:]
+    assert f"-{entry}" in would.output
+    assert snapshot(host) == before
+
+    repaired = run("playbooks/repair.yml", f"--limit={HOST}")
+    assert repaired.rc == 0, repaired.output[-3000:]
+    assert host.check_output("ls /etc/apt/sources.list.d") == "amdrocm-stable.sources\nubuntu.sources"
+    assert not host.file("/etc/apt/preferences.d/rocm-pin-600").exists
+    kept = host.check_output("find /var/lib/halo/backup -type f -printf '%f\\n' | sort")
+    assert kept == "mine.list\nrocm-pin-600"
+    assert host.run("apt-get update").rc == 0
+    again = run("playbooks/repair.yml", f"--limit={HOST}")
+    assert (again.rc, again.changed(HOST)) == (0, 0), again.output[-3000:]
