@@ -347,7 +347,8 @@ def test_a_dpkg_that_outlived_its_run_is_waited_for_and_not_called_interrupted(a
     # Its maintainer script lasts until it is told to end.
     apt_host.run(
         "mkdir -p /slow/DEBIAN && mkfifo /slow.end && cd / && "
-        "printf 'Package: slow\\nVersion: 1\\nArchitecture: all\\nMaintainer: x\\nDescription: x\\n' >/slow/DEBIAN/control && "
+        "printf 'Package: slow\\nVersion: 1\\nArchitecture: all\\nMaintainer: x\\nDescription: x\\n' "
+        ">/slow/DEBIAN/control && "
         "printf '#!/bin/sh\\necho at work; cat /slow.end\\n' >/slow/DEBIAN/postinst && "
         "chmod 755 /slow/DEBIAN/postinst && dpkg-deb -b /slow /slow.deb"
     )
