@@ -163,17 +163,6 @@ def test_channels_mixed_is_refused_and_migrated_in_one_transaction(apt_host: Apt
     }
 
 
-def test_pin_of_the_other_channel_is_a_warning(apt_host: AptHost, archives: Archives) -> None:
-    archives.add("new", package("amdrocm10.0", "10.0.0-4"), origin="AMD ROCm")
-    stanza = "Package: *\\nPin: release o=repo.radeon.com\\nPin-Priority: 600\\n"
-    apt_host.run(f"printf '{stanza}' >/etc/apt/preferences.d/rocm-pin-600")
-    answer = apt_host.plan(wish("amdrocm10.0"))
-    assert answer.codes == ["APT.PIN_IDLE"]
-    assert answer.kinds() == {"amdrocm10.0-stand-in": "install"}
-    apt_host.run("sed -i 's/repo.radeon.com/AMD ROCm/' /etc/apt/preferences.d/rocm-pin-600")
-    assert apt_host.plan(wish("amdrocm10.0")).codes == []
-
-
 def test_unversioned_meta_is_refused_with_what_it_would_bring(apt_host: AptHost, archives: Archives) -> None:
     gpus = [package(f"amdrocm10.0-gfx{number}", "10.0.0-4") for number in (906, 1100, 1151)]
     needs = ", ".join(one["Package"] for one in gpus)

@@ -16,7 +16,6 @@ from .changes import build, host_release, marked
 from .channels import Conflict, Meta, for_all_gpus, mixed_channels
 from .choose import choose
 from .errors import AptError, fail
-from .idle import idle_pins
 from .interrupt import Interrupt
 from .model import Change, Fetch, OneOrigin, Permissions, Plan, Remedy
 from .origins import mixed_origins
@@ -200,7 +199,6 @@ def _make(root: PrivateRoot, request: Request, outcome: Outcome) -> _Made:
         *refused,
         *mixed_origins(view, changes, database, request.one_origin),
         *for_all_gpus(changes, request.wishes.install, request.metas, plan.download_bytes),
-        *idle_pins(root, view, {f"{pin.file}.pref" for pin in request.pins}),
         *space.shortages(_needs(root, view, fetches)),
     ]
     return _Made(plan, view, database)

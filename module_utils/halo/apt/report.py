@@ -7,8 +7,8 @@ from typing import Any
 
 from ..findings import Finding
 from .explain import Chain, Explainer
-from .idle import pinned_by
 from .model import Change
+from .pinned import pinned_by
 from .remedies import Attempt, Remedies, Tried
 from .root import PrivateRoot
 from .solve import Target, UnsolvableError

@@ -27,7 +27,7 @@ _PACKED = (".lz4", ".gz", ".xz", ".zst", ".bz2")
 
 @dataclass(frozen=True)
 class Archive:
-    """One archive's suite, with the names that :func:`halo.apt.idle.meets` asks for.
+    """One archive's suite, with the names that a pin can ask for.
 
     Attributes:
         entry: The source.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ..apt.idle import meets
 from .lists import Archive
 from .model import Problem, Question, Wanted
 from .sources import Text, ignored, odd, unreadable
@@ -14,6 +14,8 @@ from .stanzas import Stanza, stanzas
 from .verdict import Judge
 
 PARTS = "etc/apt/preferences.d"
+#: Key in ``Pin: release`` -> attribute of an archive.
+_FIELDS = {"a": "archive", "n": "codename", "o": "origin", "l": "label", "c": "component", "v": "version"}
 _CODE = "APT.PREFERENCES_UNREADABLE"
 _LETTERS = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 #: What apt gives an archive without a pin.
@@ -139,6 +141,22 @@ def _pin(file: Text, stanza: Stanza, archives: Sequence[Archive], question: Ques
 def _meets(pin: str, archive: Archive) -> bool:
     """Say whether a pin may mean an archive; one whose Release file is not there may be any."""
     return (not archive.known and not pin.startswith("origin")) or meets(pin, archive)
+
+
+def meets(pin: str, archive: Archive) -> bool:
+    """Say whether an archive is what a pin means; what is not understood is taken for met."""
+    kind, _, rest = pin.partition(" ")
+    if kind == "origin":
+        return fnmatchcase(archive.site, rest.strip().strip('"'))
+    if kind != "release":
+        return True
+    for part in rest.split(","):
+        key, separator, value = part.strip().partition("=")
+        if not separator or key not in _FIELDS or value.startswith("/"):
+            continue
+        if not fnmatchcase(str(getattr(archive, _FIELDS[key]) or ""), value.strip().strip('"')):
+            return False
+    return True
 
 
 def _names(pin: str, wanted: Wanted) -> bool:
