@@ -182,14 +182,22 @@ def test_pin_of_the_other_channel_is_narrowed_where_it_is_the_stacks_own(
 def test_channels_mixed_the_source_of_the_channel_that_is_left_goes(repair: Repair, shared_apt_host: AptHost) -> None:
     left = "https://repo.example.org/rocm"
     text = f"deb {left}/apt/6.2 noble main\ndeb {left}s noble main\n"
-    params = {"foreign_uris": [left]}
-    stays = repair({f"{PARTS}/rocm.list": text}, **params)
+    files: Files = {
+        f"{PARTS}/rocm.list": text,
+        f"{PINS}/rocm-pin-600": pin("release o=repo.example"),
+        **listed(f"{left}/apt/6.2"),
+        **listed(f"{left}s", origin="Other"),
+    }
+    params: dict[str, Any] = {"foreign_uris": [left], "foreign_origins": ["repo.example"]}
+    stays = repair(files, **params)
     assert not stays["changed"]
     (word,) = [finding for finding in stays["findings"] if finding["code"] == "SOURCE.OTHER_CHANNEL"]
     assert (word["severity"], "rocm_runtime_migrate" in word["remedy"]) == ("info", True)
-    repair({f"{PARTS}/rocm.list": text}, retire=True, **params)
+    answer = repair(files, retire=True, **params)
+    # The pin would prefer nothing any more.
+    assert answer["after"][f"{PINS}/rocm-pin-600"] is None
     assert read(shared_apt_host, f"{PARTS}/rocm.list") == f"deb {left}s noble main\n"
-    assert backups(shared_apt_host) == [f"{PARTS}/rocm.list"]
+    assert backups(shared_apt_host) == [f"{PINS}/rocm-pin-600", f"{PARTS}/rocm.list"]
 
 
 def test_key_expired_of_a_channel_that_was_left_is_told_with_what_ends_it(

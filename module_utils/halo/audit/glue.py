@@ -42,6 +42,7 @@ def question(params: Mapping[str, Any]) -> Question:
         archives=tuple(Wanted.from_dict(item) for item in params["archives"]),
         expiring_days=params["expiring_days"],
         foreign_uris=tuple(params["foreign_uris"]),
+        retire=params.get("retire", False),
         apu=params["gpu_apu"],
         online=params["online"],
         now=int(time.time()),

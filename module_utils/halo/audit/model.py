@@ -153,6 +153,7 @@ class Question:
         archives: The stack's archives.
         expiring_days: How many days before its expiry a key is told of.
         foreign_uris: URIs below which the archives of ROCm's other channels lie.
+        retire: Whether sources of these are about to be taken out, with the pins to them.
         apu: Whether the host's GPU is that of an APU; ``None`` where nobody knows.
         online: Whether archives are asked as well.
         now: Seconds since 1970.
@@ -162,6 +163,7 @@ class Question:
     archives: tuple[Wanted, ...] = ()
     expiring_days: int = 30
     foreign_uris: tuple[str, ...] = ()
+    retire: bool = False
     apu: bool | None = None
     online: bool = False
     now: int = 0

@@ -44,7 +44,8 @@ def audit(question: Question) -> Audit:
             problems += keys.source_keys(archives, known, question)
             problems += keys.stale(archives, known, question) + keys.left_over(known, question)
             preferences, unread = pins.files(question.root)
-            problems += unread + pins.check(preferences, archives, question, judge) + passed_over
+            left = [one for one in archives if not (question.retire and question.foreign(one.entry))]
+            problems += unread + pins.check(preferences, left, question, judge) + passed_over
     except AptError as error:
         return Audit((*problems, *map(_problem, error.findings)), tuple(entries))
     if database is not None:

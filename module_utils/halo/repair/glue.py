@@ -31,7 +31,7 @@ def repair(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
     asked = question({**params, "online": False})
     try:
         state = audit(asked)
-        repairs = plan(state, asked, params["foreign_origins"], params["retire"])
+        repairs = plan(state, asked, params["foreign_origins"])
         done = [] if check_mode else carry_out(repairs, params["root"], params["lock_timeout"])
         if done:
             state = audit(asked)

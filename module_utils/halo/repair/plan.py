@@ -26,14 +26,13 @@ _MARK = re.compile(
 _HEADERS = ("linux-headers-", "linux-image-")
 
 
-def plan(audit: Audit, question: Question, origins: Sequence[str] = (), retire: bool = False) -> Repairs:
+def plan(audit: Audit, question: Question, origins: Sequence[str] = ()) -> Repairs:
     """Return the repairs of a host, and change nothing.
 
     Args:
         audit: What is wrong.
         question: What the audit was asked.
         origins: Origins and host names of ROCm's other channels; an idle pin to one of these is dropped, others stay.
-        retire: Whether sources of these channels are taken out.
 
     Raises:
         OSError: A file cannot be read.
@@ -41,7 +40,7 @@ def plan(audit: Audit, question: Question, origins: Sequence[str] = (), retire: 
     findings: list[Finding] = []
     files: list[FileRepair] = []
     dropped: set[Entry] = set()
-    jobs = _source_jobs(audit, retire, dropped, findings)
+    jobs = _source_jobs(audit, question.retire, dropped, findings)
     jobs.update(_pin_jobs(audit.problems, origins))
     for name, (problems, change) in jobs.items():
         _file(question.root, name, problems, change, files, findings)

@@ -57,6 +57,9 @@ def test_channels_mixed_was_migrated_and_no_rocm_of_another_origin_is_left(host)
         host, "rocm-*", "rocminfo", "hip*", "hsa-*", "comgr", "libhsa-runtime64*", "rocprofiler-*"
     )
     assert not host.file("/opt/rocm-7.2.4/bin").exists
+    # Nobody would keep the key of its source.
+    assert not host.file("/etc/apt/sources.list.d/rocm.list").exists
+    assert not host.file("/etc/apt/preferences.d/rocm-pin-600").exists
 
 
 def test_prefix_is_the_releases(host):
