@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 #: Worst first: the order in which a table shows them.
@@ -54,6 +54,11 @@ class Finding:
 def errors(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that stop a run."""
     return [finding for finding in findings if finding.severity == "error"]
+
+
+def as_warnings(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings of a host that is about to be repaired, none of which stops the run."""
+    return [replace(finding, severity="warning") if finding.severity == "error" else finding for finding in findings]
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
@@ -170,6 +175,8 @@ CATALOGUE: dict[str, str] = {
     "TOOLCHAIN.NO_SPACE": "The file system is too full for the toolchain.",
     "TOOLCHAIN.PREFIX_OCCUPIED": "Something that this project did not make lies where the toolchain belongs.",
     "TOOLCHAIN.NO_LIBSTDCXX": "The gcc that clang takes for its C++ library has no C++ headers.",
+    "TOOLCHAIN.LIBCXX_NEEDS_CLANG": "The headers of libc++ are for a newer clang.",
+    "TOOLCHAIN.BITCODE_NEWER": "The device libraries of ROCm were written by a newer LLVM than the clang beside them.",
     "PIN.INVALID": "A pin cannot be written as an apt preference.",
     "PIN.FOREIGN_FILE": "The preferences file to be written was not made by this project.",
     # rocm
