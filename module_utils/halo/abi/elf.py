@@ -56,7 +56,7 @@ class Elf:
         needed: DT_NEEDED in their order.
         verneed: File name to the nodes wanted of it, each with whether it is weak.
         verdef: The nodes it defines, without its own name.
-        versions: Version index to node, of both tables.
+        versions: Version index to ``@node`` as bytes, of both tables.
         sources: Version index to the file it is wanted of.
         tags: The dynamic section, the last of each tag.
         cut: Bytes that a PT_LOAD has beyond the end of the file; the loader dies of SIGBUS there.
@@ -102,7 +102,7 @@ class Elf:
         self.needed: tuple[str, ...] = ()
         self.verneed: dict[str, tuple[tuple[str, bool], ...]] = {}
         self.verdef: frozenset[str] = frozenset()
-        self.versions: dict[int, str] = {}
+        self.versions: dict[int, bytes] = {}
         self.sources: dict[int, str] = {}
 
     @property
@@ -257,6 +257,10 @@ class Strings:
         self._size = min(elf.tags.get(STRSZ, left), left)
 
     def at(self, offset: int) -> str:
+        """Return the name at an offset; see :meth:`raw`."""
+        return os.fsdecode(self.raw(offset))
+
+    def raw(self, offset: int) -> bytes:
         """Return the name at an offset.
 
         Raises:
@@ -272,8 +276,7 @@ class Strings:
                 block = self._blocks[number] = os.pread(self._fd, self._BLOCK, self._start + number * self._BLOCK)
             end = block.find(b"\0", start)
             if end >= 0:
-                pieces.append(block[start:end])
-                return os.fsdecode(b"".join(pieces))
+                return b"".join([*pieces, block[start:end]]) if pieces else block[start:end]
             pieces.append(block[start:])
             number, start = number + 1, 0
         raise ElfError("damaged", "a name in its string table has no end")
@@ -308,9 +311,10 @@ def _verneed(elf: Elf, fd: int, strings: Strings) -> None:
                 raise ElfError("damaged", "its version table has no end")
             _, flags, index, node, step = chain.take(_VERNAUX, inner)
             index &= 0x7FFF
-            elf.versions[index] = strings.at(node)
+            raw = strings.raw(node)
+            elf.versions[index] = b"@" + raw
             elf.sources[index] = name
-            wanted.append((elf.versions[index], bool(flags & _WEAK)))
+            wanted.append((os.fsdecode(raw), bool(flags & _WEAK)))
             inner += step
             if not step:
                 break
@@ -326,8 +330,9 @@ def _verdef(elf: Elf, fd: int, strings: Strings) -> None:
         _, flags, index, count, _, aux, following = chain.take(_VERDEF, at)
         # The first name is the node's own; those that follow are its predecessors.
         if count and not flags & _BASE:
-            elf.versions[index & 0x7FFF] = strings.at(chain.take(_VERDAUX, at + aux)[0])
-            defined.append(elf.versions[index & 0x7FFF])
+            raw = strings.raw(chain.take(_VERDAUX, at + aux)[0])
+            elf.versions[index & 0x7FFF] = b"@" + raw
+            defined.append(os.fsdecode(raw))
         at += following
         if not following:
             break

@@ -7,6 +7,7 @@ of AMD's libamdhip64 and libhsa-runtime64 as in Debian 12 and 13 and wheels buil
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _GLIBCXX = {26: "9", 27: "9", 28: "9.3", 29: "11", 30: "12", 31: "13.1", 32: "13.2", 33: "14", 34: "15"}
 _CXXABI = {12: "9", 13: "11", 14: "13", 15: "14", 16: "15"}
@@ -40,6 +41,7 @@ ONCE = (
 )
 
 
+@lru_cache(maxsize=4096)
 def stem(name: str) -> str:
     """Return a SONAME without its number: ``libLLVM-15.so.1`` and ``libLLVM.so.18.1`` are both ``libLLVM``."""
     return re.sub(r"(-\d[\d.]*)?\.so.*$", "", name)

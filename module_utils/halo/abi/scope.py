@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .elf import Elf, ElfError
-from .symbols import Exports, Imports, Tables, relocated
+from .symbols import Exports, Imports, Tables, Wanted, relocated
 
 _NOTHING, _NO_EXPORTS = Imports(), Exports()
 
@@ -34,7 +34,7 @@ class Symbols:
     """The symbols of all objects of a run: needs of each first, then of each definition only what somebody needs."""
 
     def __init__(self) -> None:
-        self._wanted: dict[bytes, bytes] = {}
+        self._wanted = Wanted()
         self._imports: dict[tuple[int, int], Imports] = {}
         self._exports: dict[tuple[int, int], Exports] = {}
         self._relocated: dict[tuple[int, int], set[bytes]] = {}
@@ -42,14 +42,18 @@ class Symbols:
         self.unused = 0
 
     def learn(self, objects: Iterable[Elf]) -> None:
-        """Read what objects need; to be done for all of them before anything is asked."""
-        for elf in objects:
-            if elf.identity not in self._imports:
+        """Read what objects need; best for all of them before anything is asked."""
+        new = [elf for elf in objects if elf.identity not in self._imports]
+        if new:
+            # What was read of definitions leaves out what nobody wanted then.
+            self._exports.clear()
+            for elf in new:
                 try:
-                    self._imports[elf.identity] = Tables(elf).needs(self._wanted)
+                    self._imports[elf.identity] = Tables(elf, defined=False).needs(self._wanted)
                 except ElfError as error:
                     self.damaged[elf.path] = str(error)
                     self._imports[elf.identity] = _NOTHING
+            self._wanted.hash()
 
     def imports(self, elf: Elf) -> Imports:
         """Return what an object needs."""
@@ -110,7 +114,7 @@ class Symbols:
         found = self._relocated.get(elf.identity)
         if found is None:
             try:
-                found = relocated(elf, Tables(elf))
+                found = relocated(elf, Tables(elf, defined=False))
             except (ElfError, OSError) as error:
                 self.damaged[elf.path] = str(error)
                 found = set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from struct import Struct
 
@@ -71,13 +71,44 @@ class Imports:
     weak: int = 0
 
 
-class Tables:
-    """The symbol and string table of one object, held only as long as this is."""
+class Wanted:
+    """The names that anybody needs, each once, and their hashes."""
 
-    def __init__(self, elf: Elf) -> None:
+    def __init__(self) -> None:
+        self.names: dict[bytes, bytes] = {}
+        self.hashes: set[int] = set()
+        self._hashed = 0
+
+    def hash(self) -> None:
+        """Hash the names that came since the last time."""
+        names = list(self.names)[self._hashed :]
+        self.hashes.update(gnu_hash(name) | 1 for name in names)
+        self._hashed += len(names)
+
+
+def gnu_hash(name: bytes) -> int:
+    """Return the hash under which DT_GNU_HASH lists a name."""
+    value = 5381
+    for byte in name:
+        value = value * 33 + byte & 0xFFFFFFFF
+    return value
+
+
+class Tables:
+    """The symbol and string table of one object, held only as long as this is.
+
+    Args:
+        elf: The object.
+        defined: Whether definitions are wanted, too. With a GNU hash what is undefined stands in front of them.
+    """
+
+    def __init__(self, elf: Elf, defined: bool = True) -> None:
         self._elf = elf
+        self._defined = defined
         self.first = self.count = 0
         self.symbols = self.strings = b""
+        #: The hash of each symbol from ``first`` on, but for its low bit; empty where there is no GNU hash.
+        self.hashes: array[int] = array("I")
         self.versions: array[int] = array("H")
         fd = opened(elf.path)
         try:
@@ -100,6 +131,8 @@ class Tables:
             # GNU ld writes no hash at all where nothing is exported; only what has a relocation is ever looked up.
             self.count = 1 + max((max(part, default=0) for part in relocations(self._elf, fd)), default=0)
             self.first = self.count
+        if not self._defined and GNU_HASH in tags:
+            self.count = self.first
         if self.count * _SIZE > left:
             raise ElfError("damaged", "its symbol table lies outside the file")
         self.symbols = os.pread(fd, self.count * _SIZE, at)
@@ -116,40 +149,47 @@ class Tables:
         return _array(os.pread(fd, 4 * count, at))
 
     def _gnu_hash(self, fd: int) -> tuple[int, int]:
-        """Return the first symbol that can be found, and the number of symbols: the end of the last chain."""
+        """Read the hashes; return the first symbol that has one, and the number of symbols: the end of the last chain."""
         address = self._elf.tags[GNU_HASH]
         buckets, first, bloom, _ = self._words(fd, address, 4)
         if max(buckets, first, bloom) * 4 > self._elf.size:
             raise ElfError("damaged", "its hash table lies outside the file")
-        last = max(self._words(fd, address + 16 + 8 * bloom, buckets), default=0)
+        address += 16 + 8 * bloom
+        last = max(self._words(fd, address, buckets), default=0)
         if last < first or not last:
             return first, 0
-        chain = address + 16 + 8 * bloom + 4 * buckets + 4 * (last - first)
-        at, left = self._elf.place(chain, 4)
-        for window in (256, left):
-            data = os.pread(fd, min(window, left), at)
-            for number, word in enumerate(_array(data[: len(data) & ~3])):
-                if word & 1:
-                    return first, last + number + 1
+        if not self._defined:
+            return first, first + 1
+        at, left = self._elf.place(address + 4 * buckets, 4)
+        known = last - first
+        for window in (4 * (known + 64), left):
+            words = _array(os.pread(fd, min(window, left), at))
+            for number in range(known, len(words)):
+                if words[number] & 1:
+                    self.hashes = words[: number + 1]
+                    return first, first + number + 1
         raise ElfError("damaged", "a chain of its hash table has no end")
 
-    def offers(self, wanted: Collection[bytes] | None = None) -> Exports:
+    def offers(self, wanted: Wanted) -> Exports:
         """Return what it defines, of the names that are wanted."""
         found = Exports()
         plain, noded, base = found.plain, found.noded, found.base
-        versioned, nodes = bool(self.versions), self._nodes()
-        strings, versions, end = self.strings, self.versions, self.strings.find
-        at = self.first
-        symbols = memoryview(self.symbols)[at * _SIZE :]
-        for index, (offset, word, value) in enumerate(_SYMBOL.iter_unpack(symbols), at):
+        nodes, hashes, names = self._elf.versions, wanted.hashes, wanted.names
+        symbols, strings, versions, end = self.symbols, self.strings, self.versions, self.strings.find
+        # The table of hashes saves looking at most of the names.
+        indices: Iterable[int] = range(self.first, self.count)
+        if self.hashes:
+            indices = [index for index, value in enumerate(self.hashes, self.first) if value | 1 in hashes]
+        for index in indices:
+            offset, word, value = _SYMBOL.unpack_from(symbols, index * _SIZE)
             if word < 0x10000 or word & 0xFFFF not in _OFFERED:
                 continue
             if not value and word >> 16 != _ABS and word & 15 != _TLS:
                 continue
             name = strings[offset : end(b"\0", offset)]
-            if wanted is not None and name not in wanted:
+            if name not in names:
                 continue
-            version = versions[index] if versioned else 1
+            version = versions[index] if versions else 1
             number = version & 0x7FFF
             # As glibc's check_match: a hidden version is found by name only, the first one also without.
             if number < 3 or version < 0x8000:
@@ -160,17 +200,15 @@ class Tables:
                 base.add(name)
         return found
 
-    def needs(self, known: dict[bytes, bytes]) -> Imports:
-        """Return what it does not define itself and must find; ``known`` shares the names between objects."""
+    def needs(self, wanted: Wanted) -> Imports:
+        """Return what it does not define itself and must find, and add it to what is wanted."""
         plain: list[bytes] = []
         noded: dict[str, list[bytes]] = {}
         weak = 0
-        nodes, sources = self._nodes(), self._elf.sources
+        nodes, sources = self._elf.versions, self._elf.sources
         strings, versions, end = self.strings, self.versions, self.strings.find
-        share = known.setdefault
-        # With a GNU hash, what cannot be found from outside stands first.
-        upto = self.first if GNU_HASH in self._elf.tags else self.count
-        for index, (offset, word, _) in enumerate(_SYMBOL.iter_unpack(memoryview(self.symbols)[: upto * _SIZE])):
+        share = wanted.names.setdefault
+        for index, (offset, word, _) in enumerate(_SYMBOL.iter_unpack(self.symbols)):
             if word >> 16 or not offset:
                 continue
             if word >> 4 & 15 == 2:
@@ -187,12 +225,9 @@ class Tables:
                 plain.append(name)
         return Imports(frozenset(plain), {file: frozenset(names) for file, names in noded.items()}, weak)
 
-    def _nodes(self) -> dict[int, bytes]:
-        return {number: b"@" + os.fsencode(node) for number, node in self._elf.versions.items()}
-
     def names_at(self, indices: Iterable[int]) -> set[bytes]:
         """Return the names of symbols by their index, with their node where they want one."""
-        found, nodes = set(), self._nodes()
+        found, nodes = set(), self._elf.versions
         for index in indices:
             if index < self.count:
                 offset = _SYMBOL.unpack_from(self.symbols, index * _SIZE)[0]
