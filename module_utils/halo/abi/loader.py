@@ -263,7 +263,7 @@ class Loader:
             if error.kind in ("class", "machine"):
                 skipped.append(f"{path}: {error}")
                 return None
-            if error.kind == "unreadable" and "irectory" not in str(error):
+            if error.kind == "unreadable" and str(error) not in ("Is a directory", "no regular file"):
                 return None
             return Search(None, how, f"{path}: {error}", tuple(skipped))
         if found.elf.type == elves.EXEC or found.elf.flags_1 & elves.DF_1_PIE:
