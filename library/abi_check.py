@@ -10,10 +10,10 @@ module: abi_check
 short_description: Say which ELF objects on a host do not load, and why
 version_added: "0.1.0"
 description:
-  - Reads ELF objects and finds their libraries as ld.so does, by RPATH, RUNPATH, C(LD_LIBRARY_PATH), C(/etc/ld.so.cache),
-    C(glibc-hwcaps) and default directories; nothing is run.
-  - Tells libraries that are missing, version nodes and symbols that the library which is found does not have, other copies
-    than an object comes with, executable stacks that the host's glibc refuses, damaged files.
+  - Reads ELF objects and finds their libraries as ld.so does, by RPATH, RUNPATH, C(LD_LIBRARY_PATH),
+    C(/etc/ld.so.cache), C(glibc-hwcaps) and default directories; nothing is run.
+  - Tells libraries that are missing, version nodes and symbols that the library which is found does not have, other
+    copies than an object comes with, executable stacks that the host's glibc refuses, damaged files.
   - What is imported by Python is judged together with the interpreter of its environment.
   - Judges x86-64 objects for glibc; others are counted in RV(counts).
   - Cannot see what a program loads by name at run time, nor changed structures behind the same symbols.

@@ -67,7 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("paths", nargs="+", metavar="PATH", help="a file or directory")
     command.add_argument("--root", default="/", metavar="DIR", help="root directory of the host that is looked at")
     command.add_argument("--interpreter", default="", metavar="PYTHON", help="what imports extension modules")
-    command.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="LD_LIBRARY_PATH or LD_PRELOAD")
+    command.add_argument(
+        "--env", action="append", default=[], metavar="NAME=VALUE", help="LD_LIBRARY_PATH or LD_PRELOAD"
+    )
     command.add_argument("--no-symbols", action="store_true", help="look at libraries and version nodes only")
     command.add_argument("--json", action="store_true", help="print what module abi_check returns")
     command.set_defaults(run=_abi)

@@ -55,7 +55,9 @@ class Ours:
 
     def says(self, path: str) -> dict[str, list[str]]:
         """Return it for one object."""
-        said: dict[str, set[str]] = {"loaded": set(), "missing": set(), "nodes": set(), "symbols": set(), "fatal": set()}
+        said: dict[str, set[str]] = {
+            name: set() for name in ("loaded", "missing", "nodes", "symbols", "fatal", "unsure")
+        }
         closure = self.loader.closure(self.loader.load(path))
         real = {id(found): os.path.realpath(found.path) for found in closure.objects}
         said["loaded"] = set(real.values()) - {os.path.realpath(path)}
@@ -71,21 +73,21 @@ class Ours:
                 if index is not None:
                     provider = closure.objects[index]
                     files[file] = provider.elf
-                    for fault in self._check._nodes(user, provider, file):
-                        said["nodes"].add(f"{real[id(user)]} {fault.needed} {real[id(provider)]}")
+                    for node in self._check.missing_nodes(user.elf, provider.elf, file):
+                        said["nodes"].add(f"{real[id(user)]} {node} {real[id(provider)]}")
             unresolved = self._symbols.unresolved(user.elf, (found.elf for found in closure.objects), files)
             for name in unresolved.plain:
                 said["symbols"].add(f"{real[id(user)]} {name.decode()}")
             for file, names in unresolved.noded.items():
-                # Of a library that is not there ld.so does not name the version either.
-                shown = [name if file in files else name.rpartition(b"@")[0] for name in names]
-                said["symbols"] |= {f"{real[id(user)]} {name.decode()}" for name in shown}
+                said["symbols"] |= {f"{real[id(user)]} {name.decode()}" for name in names}
+                if file not in files:
+                    said["unsure"] |= {f"{real[id(user)]} {name.decode()}" for name in names}
         return {name: sorted(values) for name, values in said.items()}
 
 
 def objects(loader, paths: list[str]) -> list[str]:
     """Return the paths of all ELF objects at and below some paths."""
-    from halo.abi.elf import ElfError
+    from halo.abi.tables import ElfError
     from halo.abi.walk import Walk
 
     found = []
@@ -107,6 +109,9 @@ def compare(paths: list[str], **environment: str) -> tuple[int, list[tuple[str, 
         differences = []
         for path, said in zip(found, theirs):  # noqa: B905 - runs on Python 3.9, too
             mine = ours.says(path)
+            # Where the library is not there, ld.so names the version of its symbols for some objects, for some not.
+            bare = {name.rpartition("@")[0]: name for name in mine.pop("unsure")}
+            said["symbols"] = sorted({bare.get(name, name) for name in said["symbols"]})
             if said["fatal"]:
                 # ld.so stops at the first thing that is fatal, and says no more.
                 if not mine["fatal"]:

@@ -55,7 +55,12 @@ def test_a_missing_library_is_named_with_where_it_was_looked_for(app: Path, tmp_
     library(tmp_path / "rocm" / "libamdhip64.so.6", nodes=HIP)
     result = checked(app, tmp_path / "rocm")
     (one,) = result.problems
-    assert (one.code, one.severity, one.object, one.needed) == ("ABI.LIBRARY_MISSING", "error", str(app), "libamdhip64.so.7")
+    assert (one.code, one.severity, one.object, one.needed) == (
+        "ABI.LIBRARY_MISSING",
+        "error",
+        str(app),
+        "libamdhip64.so.7",
+    )
     assert f"RUNPATH: {tmp_path}/rocm" in one.looked
     assert f"{tmp_path}/rocm/libamdhip64.so.6" in one.found
     assert result.counts["consequences"] == 3, "its symbols are not told as well"
@@ -148,7 +153,9 @@ def test_a_program_without_a_symbol_is_an_error(tmp_path: Path) -> None:
 
 def test_a_cxx_symbol_that_its_library_has_no_more_is_an_error(tmp_path: Path) -> None:
     old = library(tmp_path / "old/libtorch.so", "_ZN3c104kept _ZN3c104gone")
-    user = library(tmp_path / "_C.so", "c", f"{RUNPATH}{tmp_path}/new", uses="_ZN3c104kept _ZN3c104gone", libraries=[old])
+    user = library(
+        tmp_path / "_C.so", "c", f"{RUNPATH}{tmp_path}/new", uses="_ZN3c104kept _ZN3c104gone", libraries=[old]
+    )
     library(tmp_path / "new/libtorch.so", "_ZN3c104kept")
     (one,) = checked(user).problems
     assert (one.code, one.severity, one.symbols) == ("ABI.SYMBOL_MISSING", "error", ("_ZN3c104gone",))
@@ -159,7 +166,9 @@ def test_what_programs_bring_is_no_fault_of_a_library(tmp_path: Path) -> None:
     lower = library(tmp_path / "lib/liblower.so", "low")
     middle = library(tmp_path / "lib/libmiddle.so", "mid", uses="low extra", libraries=[lower])
     extra = library(tmp_path / "lib/libextra.so", "extra")
-    main = program(tmp_path / "main", "mid", f"-Wl,--disable-new-dtags,-rpath,{tmp_path}/lib", libraries=[middle, extra])
+    main = program(
+        tmp_path / "main", "mid", f"-Wl,--disable-new-dtags,-rpath,{tmp_path}/lib", libraries=[middle, extra]
+    )
     alone = checked(middle)
     assert codes(alone)["ABI.LIBRARY_MISSING"].needed == "liblower.so"
     together = checked(main, middle)
@@ -243,7 +252,10 @@ def test_two_copies_in_one_process(tmp_path: Path) -> None:
     second = library(tmp_path / "b/libamdhip64.so", "two", soname="libamdhip64.so.7")
     user = library(tmp_path / "libu.so", uses="two", libraries=[second])
     main = program(
-        tmp_path / "main", "one", f"-Wl,--disable-new-dtags,-rpath,{tmp_path}/a:{tmp_path}/b:{tmp_path}", libraries=[first, user]
+        tmp_path / "main",
+        "one",
+        f"-Wl,--disable-new-dtags,-rpath,{tmp_path}/a:{tmp_path}/b:{tmp_path}",
+        libraries=[first, user],
     )
     (tmp_path / "b/libamdhip64.so").rename(tmp_path / "b/libamdhip64.so.7")
     (one,) = checked(main).problems

@@ -14,7 +14,8 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerDefSection, GNUVerNeedSection
 from halo.abi import elf, scope, symbols
-from halo.abi.elf import Elf, ElfError
+from halo.abi.elf import Elf
+from halo.abi.tables import ElfError
 
 from tests.support import elf_objects
 
@@ -40,7 +41,7 @@ def system_objects() -> list[Elf]:
 
 
 def pyelftools_says(path: str) -> dict[str, object]:
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         read = ELFFile(file)
         dynamic = next(segment for segment in read.iter_segments() if segment.header.p_type == "PT_DYNAMIC")
         tags = list(dynamic.iter_tags())
@@ -71,7 +72,9 @@ def pyelftools_says(path: str) -> dict[str, object]:
             "runpath": text["DT_RUNPATH"].runpath if "DT_RUNPATH" in text else "",
             "rpath": text["DT_RPATH"].rpath if "DT_RPATH" in text else "",
             "stack": stack[0] if stack else None,
-            "interp": next((one.get_interp_name() for one in read.iter_segments() if hasattr(one, "get_interp_name")), ""),
+            "interp": next(
+                (one.get_interp_name() for one in read.iter_segments() if hasattr(one, "get_interp_name")), ""
+            ),
             "verneed": {file: tuple(wanted) for file, wanted in needed.items()},
             "verdef": frozenset(defined),
             "symbols": dynsym,

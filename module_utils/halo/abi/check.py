@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from . import elf as elves
-from . import python, releases
-from .elf import ElfError
-from .loader import Closure, Loader, Missing, Object
-from .model import Case, Problem, Result, few
+from . import python
+from .closure import Closure, Missing, Object
+from .elf import Elf
+from .loader import Loader
+from .model import Case, Problem, Result
 from .scope import Symbols, Unresolved
+from .tables import ElfError
 from .walk import Walk
 
 _LIBRARY = re.compile(r"\.so(\.[\d.]+)?$")
@@ -68,6 +70,7 @@ class Check:
         self.gathered = Gathered()
         self.store = Symbols()
         self.selected: dict[str, list[Object]] = defaultdict(list)
+        self._one: dict[tuple[int, int], Object] = {}
         self._symbols = symbols
         self._pythons: dict[str, tuple[Object, Closure] | None] = {}
         self._interpreter = interpreter
@@ -106,6 +109,7 @@ class Check:
             except ElfError as error:
                 self._unusable(path, error)
                 continue
+            self._one.setdefault(found.elf.identity, found)
             self.gathered.cases.append(self._case(found))
             for name in {found.elf.soname, path.rpartition("/")[2]} - {""}:
                 self.selected[name].append(found)
@@ -151,7 +155,7 @@ class Check:
             case.closure = closure = self.loader.closure(case.object, base[1] if base else None)
             case.own = closure.known[case.object.elf.identity]
             for missing in closure.missing:
-                fault = Fault("library", closure.objects[missing.by], missing.name, None)
+                fault = self._fault("library", closure.objects[missing.by], missing.name)
                 gathered.faults[fault].append(number)
                 gathered.missing.setdefault(fault, missing)
             names, objects = closure.names, closure.objects
@@ -161,9 +165,11 @@ class Check:
                     if index is None:
                         continue
                     provider = objects[index]
+                    # In a process an object has one provider of a file, so that the pair stands for all three.
                     key = (id(user), id(provider))
                     if key not in nodes:
-                        nodes[key] = list(_nodes(user, provider, file))
+                        wanted = missing_nodes(user.elf, provider.elf, file)
+                        nodes[key] = [self._fault("node", user, node, provider) for node in wanted]
                     for fault in nodes[key]:
                         gathered.faults[fault].append(number)
 
@@ -195,7 +201,7 @@ class Check:
                 else:
                     unresolved = self._lookup(found, case.closure)
                 if unresolved:
-                    fault = Fault("symbol", found, "", None)
+                    fault = self._fault("symbol", found, "")
                     self.gathered.faults[fault].append(number)
                     self.gathered.unresolved[fault, number] = unresolved
 
@@ -216,9 +222,13 @@ class Check:
                 wanted = self.store.imports(user.elf).noded.get(file, frozenset())
                 has = self.store.exports(provider.elf).plain
                 bare = {name.rpartition(b"@")[0] for name in wanted}
-                known[key] = Fault("table", user, file, provider) if bare & has else None
+                known[key] = self._fault("table", user, file, provider) if bare & has else None
             if fault := known[key]:
                 self.gathered.faults[fault].append(number)
+
+    def _fault(self, kind: str, found: Object, needed: str, provider: Object | None = None) -> Fault:
+        """Return a fault of an object under one path, by whichever it was reached."""
+        return Fault(kind, self._one.setdefault(found.elf.identity, found), needed, provider)
 
     def _invert(self) -> None:
         """Note for what misses something in which processes it is at all: it may miss nothing in some."""
@@ -233,26 +243,9 @@ class Check:
         self.result.counts["unresolved_but_unused"] = self.store.unused
 
 
-def _nodes(user: Object, provider: Object, file: str) -> Iterable[Fault]:
+def missing_nodes(user: Elf, provider: Elf, file: str) -> list[str]:
+    """Return the nodes that one object wants of a file and its provider does not define."""
     # A library that defines no nodes at all is taken as it is.
-    if elves.VERDEF in provider.elf.tags:
-        for node, weak in user.elf.verneed[file]:
-            if not weak and node not in provider.elf.verdef:
-                yield Fault("node", user, node, provider)
-
-
-def copies(case: Case) -> Iterable[tuple[str, list[Object]]]:
-    """Yield what a process must not have twice, and the objects that are in it."""
-    stems = defaultdict(list)
-    for found in case.closure.objects:
-        stems[releases.stem(found.elf.soname)].append(found)
-    for what, names in releases.ONCE:
-        found = [copy for name in names for copy in stems.get(name, ())]
-        if len(found) > 1:
-            yield what, found
-
-
-def described(names: frozenset[bytes]) -> tuple[str, tuple[str, ...]]:
-    """Return symbols as a text of a few, and as a tuple of all."""
-    ordered = tuple(sorted(name.decode("utf-8", "replace") for name in names))
-    return few(ordered, 4), ordered
+    if elves.VERDEF not in provider.tags:
+        return []
+    return [node for node, weak in user.verneed[file] if not weak and node not in provider.verdef]

@@ -9,39 +9,25 @@ import os
 import stat
 from struct import Struct
 
+from . import tables
+from .tables import ElfError
+
 EXEC, DYN = 2, 3
 X86_64, AMDGPU = 62, 224
 DF_1_NODEFLIB, DF_1_PIE = 0x800, 0x08000000
-_WEAK, _BASE = 2, 1
 
 _LOAD, _DYNAMIC, _INTERP, _GNU_STACK = 1, 2, 3, 0x6474E551
 _HEADER = Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = Struct("<IIQQQQQQ")
 _TAG = Struct("<QQ")
-_VERNEED, _VERNAUX = Struct("<HHIII"), Struct("<IHHII")
-_VERDEF, _VERDAUX = Struct("<HHHHIII"), Struct("<II")
 
 #: Longer than any that exists, short enough to bound memory whatever a damaged file claims.
-_MOST_TAGS, _MOST_NODES, _LONGEST_STRING = 65_536, 32_768, 65_536
+_MOST_TAGS = 65_536
 
 NEEDED, HASH, STRTAB, SYMTAB, RELA, RELASZ, STRSZ, SONAME, RPATH = 1, 4, 5, 6, 7, 8, 10, 14, 15
 PLTRELSZ, JMPREL, RUNPATH, RELRSZ, RELR = 2, 23, 29, 35, 36
 GNU_HASH, VERSYM, FLAGS_1 = 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFB
 VERDEF, VERDEFNUM, VERNEED, VERNEEDNUM = 0x6FFFFFFC, 0x6FFFFFFD, 0x6FFFFFFE, 0x6FFFFFFF
-
-
-class ElfError(Exception):
-    """A file is no ELF object that can be judged.
-
-    Attributes:
-        kind: ``foreign`` (no ELF), ``class`` or ``machine`` (not this host's: the loader goes on searching),
-            ``other`` (byte order or system), ``type``
-            (an object file, a core), ``static`` (nothing dynamic in it), ``short`` or ``damaged``, ``unreadable``.
-    """
-
-    def __init__(self, kind: str, reason: str) -> None:
-        super().__init__(reason)
-        self.kind = kind
 
 
 class Elf:
@@ -225,8 +211,12 @@ def _segments(elf: Elf, fd: int, table: bytes) -> None:
             break
         else:
             elf.tags[tag] = value
-    strings = Strings(elf, fd)
     tags = elf.tags
+    try:
+        at, left = elf.place(tags.get(STRTAB, -1))
+    except ElfError:
+        raise ElfError("damaged", "its string table lies outside the file") from None
+    strings = tables.Strings(fd, at, min(tags.get(STRSZ, left), left))
     if interp[1] and interp[0] < elf.size:
         found = os.pread(fd, min(interp[1], 4096), interp[0])
         elf.interp = os.fsdecode(found.split(b"\0")[0])
@@ -237,103 +227,10 @@ def _segments(elf: Elf, fd: int, table: bytes) -> None:
     elf.rpath = strings.at(tags[RPATH]) if RPATH in tags and RUNPATH not in tags else ""
     elf.flags_1 = tags.get(FLAGS_1, 0)
     if VERNEED in tags:
-        _verneed(elf, fd, strings)
+        chain, count = tables.Chain(fd, *elf.place(tags[VERNEED])), tags.get(VERNEEDNUM, 0)
+        elf.verneed, elf.versions, elf.sources = tables.needed_versions(chain, count, strings)
     if VERDEF in tags:
-        _verdef(elf, fd, strings)
-
-
-class Strings:
-    """The dynamic string table, of which a few names are wanted and tens of megabytes may be there."""
-
-    _BLOCK = 4096
-
-    def __init__(self, elf: Elf, fd: int) -> None:
-        self._fd = fd
-        self._blocks: dict[int, bytes] = {}
-        try:
-            self._start, left = elf.place(elf.tags.get(STRTAB, -1))
-        except ElfError:
-            raise ElfError("damaged", "its string table lies outside the file") from None
-        self._size = min(elf.tags.get(STRSZ, left), left)
-
-    def at(self, offset: int) -> str:
-        """Return the name at an offset; see :meth:`raw`."""
-        return os.fsdecode(self.raw(offset))
-
-    def raw(self, offset: int) -> bytes:
-        """Return the name at an offset.
-
-        Raises:
-            ElfError: It does not lie in the table, or has no end.
-        """
-        if offset >= self._size:
-            raise ElfError("damaged", "a name lies outside its string table")
-        number, start = divmod(offset, self._BLOCK)
-        pieces: list[bytes] = []
-        while number * self._BLOCK < self._size and len(pieces) * self._BLOCK <= _LONGEST_STRING:
-            block = self._blocks.get(number)
-            if block is None:
-                block = self._blocks[number] = os.pread(self._fd, self._BLOCK, self._start + number * self._BLOCK)
-            end = block.find(b"\0", start)
-            if end >= 0:
-                return b"".join([*pieces, block[start:end]]) if pieces else block[start:end]
-            pieces.append(block[start:])
-            number, start = number + 1, 0
-        raise ElfError("damaged", "a name in its string table has no end")
-
-
-class _Chain:
-    """A table of unknown length whose entries point to each other: read in windows that grow."""
-
-    def __init__(self, elf: Elf, fd: int, address: int) -> None:
-        self._fd = fd
-        self._start, self._left = elf.place(address)
-        self._data = b""
-
-    def take(self, form: Struct, at: int) -> tuple[int, ...]:
-        end = at + form.size
-        if end > len(self._data):
-            size = min(max(end, 2 * len(self._data), 1024), self._left)
-            self._data = os.pread(self._fd, size, self._start)
-            if end > len(self._data):
-                raise ElfError("damaged", "a version table lies outside the file")
-        return form.unpack_from(self._data, at)
-
-
-def _verneed(elf: Elf, fd: int, strings: Strings) -> None:
-    chain, at, nodes = _Chain(elf, fd, elf.tags[VERNEED]), 0, 0
-    for _ in range(min(elf.tags.get(VERNEEDNUM, 0), _MOST_NODES)):
-        _, count, file, aux, following = chain.take(_VERNEED, at)
-        name, wanted, inner = strings.at(file), [], at + aux
-        for _ in range(count):
-            nodes += 1
-            if nodes > _MOST_NODES:
-                raise ElfError("damaged", "its version table has no end")
-            _, flags, index, node, step = chain.take(_VERNAUX, inner)
-            index &= 0x7FFF
-            raw = strings.raw(node)
-            elf.versions[index] = b"@" + raw
-            elf.sources[index] = name
-            wanted.append((os.fsdecode(raw), bool(flags & _WEAK)))
-            inner += step
-            if not step:
-                break
-        elf.verneed[name] = (*elf.verneed.get(name, ()), *wanted)
-        at += following
-        if not following:
-            break
-
-
-def _verdef(elf: Elf, fd: int, strings: Strings) -> None:
-    chain, at, defined = _Chain(elf, fd, elf.tags[VERDEF]), 0, []
-    for _ in range(min(elf.tags.get(VERDEFNUM, 0), _MOST_NODES)):
-        _, flags, index, count, _, aux, following = chain.take(_VERDEF, at)
-        # The first name is the node's own; those that follow are its predecessors.
-        if count and not flags & _BASE:
-            raw = strings.raw(chain.take(_VERDAUX, at + aux)[0])
-            elf.versions[index & 0x7FFF] = b"@" + raw
-            defined.append(os.fsdecode(raw))
-        at += following
-        if not following:
-            break
-    elf.verdef = frozenset(defined)
+        chain, count = tables.Chain(fd, *elf.place(tags[VERDEF])), tags.get(VERDEFNUM, 0)
+        defined = tables.defined_versions(chain, count, strings)
+        elf.verdef = frozenset(os.fsdecode(node[1:]) for node in defined.values())
+        elf.versions.update(defined)

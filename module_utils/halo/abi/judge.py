@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
 
 from . import elf as elves
-from . import python, releases
-from .check import GLIBC_2_41, Check, Fault, copies, described
-from .loader import DEFAULT, Object
-from .model import Case, Problem
+from . import processes, python, releases
+from .check import GLIBC_2_41, Check, Fault
+from .closure import Object
+from .loader import DEFAULT
+from .model import Case, Problem, few
 from .scope import Unresolved
 
 _PYTHON_API = re.compile(r"^_?Py[A-Z_]")
 #: Directories that belong to nobody: what lies in two of their subdirectories is no package of its own.
 _SHARED = {*DEFAULT, "/", "/usr", "/opt", "/usr/local", "/usr/local/lib", "/usr/bin", "/usr/libexec", "/tmp", "/home"}  # noqa: S108
-_EXECUTABLE = 1
 
 
 class Judge:
@@ -43,8 +42,7 @@ class Judge:
                 self._counts["met_by_loader"] += 1
                 continue
             getattr(self, f"_{fault.kind}")(fault, bad or numbers)
-        self._files()
-        self._processes()
+        processes.judge(self._check)
         order = ("error", "warning", "info")
         self._problems.sort(key=lambda one: (order.index(one.severity), one.code, one.object, one.needed, one.found))
 
@@ -81,7 +79,9 @@ class Judge:
             remedy = f"remove {path} or install it again; the loader stops there, whatever comes behind it"
             return self._add("ABI.LIBRARY_UNUSABLE", "error", fault, numbers, search.fatal, remedy, looked=looked)
         if releases.DRIVERS.match(name):
-            return self._add("ABI.OPTIONAL_MISSING", "info", fault, numbers, "a GPU driver's library", "", looked=looked)
+            return self._add(
+                "ABI.OPTIONAL_MISSING", "info", fault, numbers, "a GPU driver's library", "", looked=looked
+            )
         if self._other_variant(user):
             found = "another build of it for this machine's GPU is complete"
             return self._add("ABI.OPTIONAL_MISSING", "info", fault, numbers, found, "", looked=looked)
@@ -91,15 +91,16 @@ class Judge:
         remedy = f"install the package that has {name} (apt-file search {name}), or name its directory in RUNPATH"
         if elsewhere := [one.path for one in self._check.selected.get(name, ())]:
             directory = posixpath.dirname(elsewhere[0])
-            remedy = f"put {directory} into /etc/ld.so.conf.d/ and run ldconfig, or: patchelf --add-rpath {directory} {user.path}"
+            remedy = f"put {directory} into a file of /etc/ld.so.conf.d and run ldconfig, or into the object's RUNPATH"
         return self._add("ABI.LIBRARY_MISSING", "error", fault, numbers, found, remedy, looked=looked)
 
     def _looked(self, case: Case, fault: Fault) -> tuple[str, ...]:
         index = case.closure.known.get(fault.object.elf.identity, case.own)
         chain = case.closure.chains[index] if fault.object.runpath is None else ()
         nodeflib = bool(fault.object.elf.flags_1 & elves.DF_1_NODEFLIB)
-        places = self._loader.places(fault.needed, chain, fault.object.runpath, nodeflib, False)
-        return tuple(f"{how}: {':'.join(where)}" for how, where in places if where) + ("/etc/ld.so.cache",)
+        places = self._loader.places(chain, fault.object.runpath, nodeflib, False)
+        shown = [(how, where or ("/etc/ld.so.cache",) if how == "cache" else where) for how, where in places]
+        return tuple(f"{how}: {':'.join(where)}" for how, where in shown if where)
 
     def _instead(self, name: str, skipped: tuple[str, ...]) -> str:
         if skipped:
@@ -107,7 +108,9 @@ class Judge:
         others = self._check.selected.get(name, [])
         stem = releases.stem(name)
         if not others:
-            others = [one for other, ones in self._check.selected.items() if releases.stem(other) == stem for one in ones]
+            others = [
+                one for other, ones in self._check.selected.items() if releases.stem(other) == stem for one in ones
+            ]
         paths = {one.path for one in others}
         for directory in (*DEFAULT, "/opt/rocm/lib"):
             paths |= {f"{directory}/{n}" for n in self._loader.root.names(directory) if n.startswith(f"{stem}.so.")}
@@ -191,7 +194,9 @@ class Judge:
             left = {name for name in names if (provider.elf.identity, _node(name)) not in gone}
             self._counts["consequences"] += len(names) - len(left)
             if left:
-                found = f"{provider.path}{self._how(Fault('', user, '', provider), numbers)} has the node, not the symbol"
+                found = (
+                    f"{provider.path}{self._how(Fault('', user, '', provider), numbers)} has the node, not the symbol"
+                )
                 self._missing_symbols(fault, numbers, frozenset(left), found, provider)
         if lost and unresolved.plain:
             self._counts["consequences"] += len(unresolved.plain)
@@ -201,7 +206,7 @@ class Judge:
     def _missing_symbols(
         self, fault: Fault, numbers: list[int], names: frozenset[bytes], found: str, provider: Object | None
     ) -> None:
-        some, symbols = described(names)
+        some, symbols = _described(names)
         remedy = f"take {fault.object.path} and the library from one release"
         if provider is not None:
             remedy = f"install the release of {provider.path} that {fault.object.path} was built against"
@@ -209,7 +214,7 @@ class Judge:
 
     def _plain(self, fault: Fault, numbers: list[int], case: Case, unresolved: Unresolved) -> None:
         names = frozenset(name.decode("utf-8", "replace") for name in unresolved.plain)
-        some, symbols = described(unresolved.plain)
+        some, symbols = _described(unresolved.plain)
         api = frozenset(name for name in names if _PYTHON_API.match(name))
         if case.python is None and (case.any_python or api):
             # No interpreter for it is known, so that nothing can be said about what the interpreter has.
@@ -251,72 +256,6 @@ class Judge:
                 return case.closure.objects[index]
         return None
 
-    def _files(self) -> None:
-        """Judge objects by themselves."""
-        seen = set()
-        for case in self._gathered.cases:
-            for found in case.closure.objects:
-                if found.elf.identity in seen:
-                    continue
-                seen.add(found.elf.identity)
-                if found.elf.cut > 0:
-                    remedy = f"install it again: dpkg -S {found.path} names the package"
-                    text = f"it ends {found.elf.cut} bytes before its last segment; the loader dies of SIGBUS"
-                    self._check.problem("ABI.DAMAGED", "error", found.path, "its whole contents", text, remedy)
-                if not found.elf.program and (found.elf.stack is None or found.elf.stack & _EXECUTABLE):
-                    self._stack(found)
-
-    def _stack(self, found: Object) -> None:
-        refused = self._loader.glibc >= GLIBC_2_41
-        glibc = ".".join(map(str, self._loader.glibc))
-        text = f"glibc {glibc} {'refuses to load it with dlopen' if refused else 'allows it; 2.41 and later refuse it'}"
-        remedy = f"patchelf --clear-execstack {found.path} (patchelf 0.18 or newer), or GLIBC_TUNABLES=glibc.rtld.execstack=2"
-        severity = "error" if refused else "warning"
-        self._check.problem("ABI.EXECUTABLE_STACK", severity, found.path, "an executable stack", text, remedy)
-
-    def _processes(self) -> None:
-        """Judge which copy of a library a process takes."""
-        told = set()
-        for case in self._gathered.cases:
-            for what, found in copies(case):
-                key = (what, *(one.elf.identity for one in found))
-                if key not in told:
-                    told.add(key)
-                    chains = [" > ".join(case.closure.chain(case.closure.known[one.elf.identity])) for one in found]
-                    text = f"{what} is in one process {len(found)} times: {'; '.join(chains)}"
-                    remedy = "let all objects find the same copy: make their RUNPATH, or LD_LIBRARY_PATH, name one directory"
-                    self._check.problem("ABI.TWO_COPIES", "warning", case.object.path, what, text, remedy)
-            for index, name, skipped in case.closure.skipped:
-                if (name, skipped) not in told:
-                    told.add((name, skipped))
-                    by = case.closure.objects[index].path
-                    self._check.problem("ABI.PASSED_OVER", "info", by, name, skipped, "")
-            self._shadowed(case, told)
-
-    def _shadowed(self, case: Case, told: set[tuple[object, ...]]) -> None:
-        """Note where LD_LIBRARY_PATH or a preload takes the place of the copy that an object's own RUNPATH names."""
-        closure = case.closure
-        for index, user in enumerate(closure.objects):
-            for name in user.elf.needed if user.runpath else ():
-                taken = closure.names.get(name, -1)
-                if taken < 0 or closure.how[taken] not in ("LD_LIBRARY_PATH", "preload"):
-                    continue
-                if own := self._own_copy(user.runpath or (), name, closure.objects[taken]):
-                    key = ("shadow", user.path, name)
-                    if key not in told:
-                        told.add(key)
-                        text = f"{closure.objects[taken].path} by {closure.how[taken]}, in front of {own}"
-                        remedy = f"take {posixpath.dirname(closure.objects[taken].path)} out of LD_LIBRARY_PATH or LD_PRELOAD"
-                        self._check.problem("ABI.WRONG_COPY", "warning", closure.objects[index].path, name, text, remedy)
-
-    def _own_copy(self, directories: Iterable[str], name: str, taken: Object) -> str:
-        for directory in directories:
-            if name in self._loader.root.names(directory):
-                path = f"{directory}/{name}"
-                same = self._loader.root.real(path) == self._loader.root.real(taken.path)
-                return "" if same else path
-        return ""
-
 
 def _node(name: bytes) -> str:
     return name.rpartition(b"@")[2].decode("utf-8", "surrogateescape")
@@ -329,3 +268,9 @@ def _namespace(name: bytes) -> bytes:
         return b""
     start, length = found.end(1), int(found[1])
     return name[start : start + length]
+
+
+def _described(names: frozenset[bytes]) -> tuple[str, tuple[str, ...]]:
+    """Return symbols as a text of a few, and as a tuple of all."""
+    ordered = tuple(sorted(name.decode("utf-8", "replace") for name in names))
+    return few(ordered, 4), ordered

@@ -51,10 +51,8 @@ def _entries(data: bytes, levels: tuple[str, ...]) -> dict[str, str]:
     for flags, key, value, hwcap in _ENTRY.iter_unpack(data[_HEADER.size : _HEADER.size + count * _ENTRY.size]):
         if flags != _FLAGS:
             continue
-        if hwcap & _NAMED:
-            rank = order.get(hwcap & 0xFFFFFFFF, -1)
-        else:
-            rank = -1 if hwcap else len(levels)
+        # Since glibc 2.37 any other hwcap is passed over; older ones had their entries there for legacy directories.
+        rank = order.get(hwcap & 0xFFFFFFFF, -1) if hwcap & _NAMED else -1 if hwcap else len(levels)
         if rank < 0:
             continue
         if key not in names:

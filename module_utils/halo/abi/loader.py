@@ -5,19 +5,19 @@ from __future__ import annotations
 import posixpath
 import re
 import stat
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from . import elf as elves
 from . import ldcache
-from .elf import Elf, ElfError
+from .closure import Closure, Missing, Object, Search, expanded, substituted
+from .elf import Elf
 from .paths import Root
+from .tables import ElfError
 
 LD_SO = "ld-linux-x86-64.so.2"
 #: Debian's multiarch directories, as compiled into its ld.so.
 DEFAULT = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib", "/usr/lib")
-_LIB, _PLATFORM = "lib/x86_64-linux-gnu", "x86_64"
 #: What glibc until 2.36 also looked into, below every directory.
 _LEGACY = ("tls/x86_64/x86_64", "tls/x86_64", "tls", "x86_64/x86_64", "x86_64")
 _LAST_LEGACY = (2, 36)
@@ -28,102 +28,11 @@ _LEVELS = {
 }
 
 
-class Object:
-    """An ELF object under the path by which it was found; ``$ORIGIN`` depends on that path.
+class _Refusal(NamedTuple):
+    """What an :exc:`ElfError` is made of: an exception that is kept would keep all that was read with it."""
 
-    Attributes:
-        elf: What was read of it.
-        path: The host's path of it.
-        rpath: Directories of DT_RPATH, expanded.
-        runpath: Directories of DT_RUNPATH, expanded; None where it has none.
-    """
-
-    __slots__ = ("elf", "path", "rpath", "runpath")
-
-    def __init__(self, elf: Elf, path: str) -> None:
-        self.elf = elf
-        self.path = path
-        origin = posixpath.dirname(path)
-        self.rpath = _expanded(elf.rpath, origin) if elf.rpath else ()
-        self.runpath = _expanded(elf.runpath, origin) if elves.RUNPATH in elf.tags else None
-
-
-class Search(NamedTuple):
-    """How the search for one name ended.
-
-    Attributes:
-        object: What was found.
-        how: ``RPATH``, ``RUNPATH``, ``LD_LIBRARY_PATH``, ``cache``, ``default``, ``path``, ``loaded``; empty: not found.
-        fatal: What ended the search though the name was found, as ``path: reason``.
-        skipped: Files of that name that the loader passed over, as ``path: reason``.
-    """
-
-    object: Object | None
-    how: str = ""
-    fatal: str = ""
-    skipped: tuple[str, ...] = ()
-
-
-class Missing(NamedTuple):
-    """A needed name that led to nothing."""
-
-    by: int
-    name: str
-    search: Search
-
-
-@dataclass
-class Closure:
-    """What one process has loaded, in the order of its scope.
-
-    Attributes:
-        objects: The main program or library, preloaded ones, then breadth-first what they need.
-        by: For each the index of the one that made it be loaded, -1 for the first.
-        how: For each the mechanism that found it.
-        names: Name to index: by what a later need is already met.
-        missing: Needs that are not met.
-        skipped: Files passed over in the search.
-    """
-
-    objects: list[Object] = field(default_factory=list)
-    by: list[int] = field(default_factory=list)
-    how: list[str] = field(default_factory=list)
-    names: dict[str, int] = field(default_factory=dict)
-    missing: list[Missing] = field(default_factory=list)
-    skipped: list[tuple[int, str, str]] = field(default_factory=list)
-    chains: list[tuple[str, ...]] = field(default_factory=list)
-    known: dict[tuple[int, int], int] = field(default_factory=dict)
-
-    def chain(self, index: int) -> list[str]:
-        """Return the paths that lead from the first object to one."""
-        found = []
-        while index >= 0:
-            found.append(self.objects[index].path)
-            index = self.by[index]
-        return found[::-1]
-
-    def add(self, found: Object, by: int, how: str, name: str) -> None:
-        """Load an object, unless the same file is there under another name."""
-        index = self.known.get(found.elf.identity)
-        if index is None:
-            index = self.known[found.elf.identity] = len(self.objects)
-            self.objects.append(found)
-            self.by.append(by)
-            self.how.append(how)
-            self.chains.append(found.rpath + self.chains[by] if by >= 0 else found.rpath)
-            self.names.setdefault(found.path, index)
-            if found.elf.soname:
-                self.names.setdefault(found.elf.soname, index)
-        self.names.setdefault(name, index)
-
-    def copy(self) -> Closure:
-        """Return one to load further objects into."""
-        return Closure(
-            *(list(part) for part in (self.objects, self.by, self.how)),
-            names=dict(self.names),
-            chains=list(self.chains),
-            known=dict(self.known),
-        )
+    kind: str
+    reason: str
 
 
 class Loader:
@@ -141,10 +50,10 @@ class Loader:
     ) -> None:
         self.root = root
         self.levels = cpu_levels() if levels is None else levels
-        self._library_path = _expanded(library_path.replace(";", ":"), "") if library_path else ()
+        self._library_path = expanded(library_path.replace(";", ":"), "") if library_path else ()
         self._preload = (*re.split(r"[ :]+", preload.strip()), *root.text("/etc/ld.so.preload").split())
-        self._objects: dict[str, Object | ElfError] = {}
-        self._elves: dict[str, Elf | ElfError] = {}
+        self._objects: dict[str, Object | _Refusal] = {}
+        self._elves: dict[str, Elf | _Refusal] = {}
         self._searches: dict[tuple[object, ...], Search] = {}
         self._subdirectories: dict[str, tuple[str, ...]] = {}
         self._cache = ldcache.parse(root.data("/etc/ld.so.cache"), self.levels)
@@ -178,10 +87,10 @@ class Loader:
                     read = self._elves[real] = _read(self.root.outside(real))
                 found = Object(read, path) if isinstance(read, Elf) else read
             except OSError as error:
-                found = ElfError("unreadable", error.strerror or str(error))
+                found = _Refusal("unreadable", error.strerror or str(error))
             self._objects[path] = found
-        if isinstance(found, ElfError):
-            raise found
+        if isinstance(found, _Refusal):
+            raise ElfError(*found)
         return found
 
     def closure(self, main: Object, base: Closure | None = None) -> Closure:
@@ -216,7 +125,7 @@ class Loader:
         by = loaded.objects[index]
         chain = loaded.chains[index] if by.runpath is None else ()
         if "$" in name:
-            name = _substituted(name, posixpath.dirname(by.path))
+            name = substituted(name, posixpath.dirname(by.path))
         key = (name, chain, by.runpath, by.elf.flags_1 & elves.DF_1_NODEFLIB, secure)
         found = self._searches.get(key)
         if found is None:
@@ -225,9 +134,9 @@ class Loader:
         return found
 
     def places(
-        self, name: str, chain: tuple[str, ...], runpath: tuple[str, ...] | None, nodeflib: bool, secure: bool
+        self, chain: tuple[str, ...], runpath: tuple[str, ...] | None, nodeflib: bool, secure: bool
     ) -> list[tuple[str, tuple[str, ...]]]:
-        """Return mechanism and directories in the order in which a name is looked for; those of the cache are empty."""
+        """Return mechanism and directories in the order in which a name is looked for; the cache itself has none."""
         return [
             ("RPATH", chain),
             ("LD_LIBRARY_PATH", () if secure else self._library_path),
@@ -244,7 +153,7 @@ class Loader:
             return self._try(name, "path", skipped) or Search(None, skipped=tuple(skipped))
         if name == LD_SO and (found := self._try(f"/lib64/{LD_SO}", "loaded", [])):
             return found
-        for how, directories in self.places(name, chain, runpath, nodeflib, secure):
+        for how, directories in self.places(chain, runpath, nodeflib, secure):
             if how == "cache" and name in self._cache:
                 path = self._cache[name]
                 if not (nodeflib and posixpath.dirname(path) in DEFAULT) and (found := self._try(path, how, skipped)):
@@ -296,21 +205,8 @@ def cpu_levels() -> tuple[str, ...]:
     return tuple(found)
 
 
-def _read(path: str) -> Elf | ElfError:
+def _read(path: str) -> Elf | _Refusal:
     try:
         return elves.read(path)
     except ElfError as error:
-        return error
-
-
-def _expanded(text: str, origin: str) -> tuple[str, ...]:
-    """Return a path list's directories; relative ones, which depend on the working directory, are left out."""
-    directories = (_substituted(part, origin) if "$" in part else part for part in text.split(":"))
-    return tuple(dict.fromkeys(part.rstrip("/") or "/" for part in directories if part.startswith("/")))
-
-
-def _substituted(text: str, origin: str) -> str:
-    for name, value in (("ORIGIN", origin), ("LIB", _LIB), ("PLATFORM", _PLATFORM)):
-        text = text.replace(f"${{{name}}}", value)
-        text = re.sub(rf"\${name}(?![A-Za-z0-9_])", lambda _, value=value: value, text)  # type: ignore[misc]
-    return text
+        return _Refusal(error.kind, str(error))

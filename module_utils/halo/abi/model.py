@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .loader import Closure, Object
+from .closure import Closure, Object
 
 
 @dataclass(frozen=True)

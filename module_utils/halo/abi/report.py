@@ -28,34 +28,42 @@ _COUNTS = {
 
 
 def findings(result: Result) -> list[Finding]:
-    """Return errors and warnings one by one, and what is only worth knowing as one finding a code."""
-    found = [_finding(problem) for problem in result.problems if problem.severity != "info"]
-    known = defaultdict(list)
+    """Return one finding for each thing that is wrong, however many objects it is wrong for.
+
+    What is only worth knowing is one finding a code.
+    """
+    groups: dict[tuple[str, ...], list[Problem]] = defaultdict(list)
     for problem in result.problems:
-        if problem.severity == "info":
-            known[problem.code].append(problem)
-    for code, problems in sorted(known.items()):
-        objects = {problem.object for problem in problems}
-        subject = next(iter(objects)) if len(objects) == 1 else f"{len(objects)} objects"
-        shown = problems[0] if len(problems) == 1 else None
-        evidence = _evidence(shown) if shown else few({f"{one.object} needs {one.needed}" for one in problems}, 3)
-        found.append(Finding(code, "info", subject, evidence))
-    return found
+        key = (problem.severity, problem.code)
+        groups[key if problem.severity == "info" else (*key, problem.needed, problem.found)].append(problem)
+    return [_finding(problems) for problems in groups.values()]
 
 
-def _finding(problem: Problem) -> Finding:
-    return Finding(problem.code, problem.severity, problem.object, _evidence(problem), problem.remedy)
+def _finding(problems: list[Problem]) -> Finding:
+    first, objects = problems[0], sorted({problem.object for problem in problems})
+    subject = objects[0] if len(objects) == 1 else f"{objects[0]} and {len(objects) - 1} more"
+    if first.severity == "info" and len(problems) > 1:
+        evidence = few({f"{one.object} needs {one.needed}" for one in problems}, 3)
+    else:
+        evidence = _evidence(first, len(objects))
+    return Finding(first.code, first.severity, subject, evidence, first.remedy)
 
 
-def _evidence(problem: Problem) -> str:
+def _evidence(problem: Problem, objects: int) -> str:
     parts = [f"needs {problem.needed}: {problem.found}" if problem.needed else problem.found]
     if problem.looked:
-        parts.append(f"looked in {', '.join(problem.looked)}")
+        parts.append(f"looked in {', '.join(map(_short, problem.looked))}")
     if len(problem.chain) > 1:
         parts.append(f"loaded by {' > '.join(problem.chain[:-1])}")
-    if problem.processes > 1:
+    if objects == 1 and problem.processes > 1:
         parts.append(f"met by {problem.processes} objects")
     return "; ".join(parts)
+
+
+def _short(looked: str) -> str:
+    """Return mechanism and the first directories: some vendors' RUNPATH has eighty."""
+    directories = looked.split(":")
+    return looked if len(directories) < 7 else f"{':'.join(directories[:4])} and {len(directories) - 4} more"
 
 
 def summary(result: Result) -> str:

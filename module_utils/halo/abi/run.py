@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .check import Check
-from .elf import ElfError
 from .judge import Judge
 from .loader import Loader
 from .model import Result
 from .paths import Root
+from .tables import ElfError
 
 
 class RequestError(Exception):

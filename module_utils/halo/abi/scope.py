@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from .elf import Elf, ElfError
+from .elf import Elf
 from .symbols import Exports, Imports, Tables, Wanted, relocated
+from .tables import ElfError
 
 _NOTHING, _NO_EXPORTS = Imports(), Exports()
 

@@ -24,9 +24,9 @@ from .elf import (
     SYMTAB,
     VERSYM,
     Elf,
-    ElfError,
     opened,
 )
+from .tables import ElfError
 
 _SYMBOL = Struct("<IIQ8x")
 _SIZE = 24
@@ -35,7 +35,11 @@ _ABS, _TLS = 0xFFF1, 6
 _TYPES, _BINDINGS = (0, 1, 2, 5, 6, 10), (1, 2, 10)
 #: Low 16 bits of a symbol's second word (info, visibility) with which a definition can be found from outside.
 _OFFERED = frozenset(
-    bind << 4 | kind | other << 8 for bind in _BINDINGS for kind in _TYPES for other in range(256) if other & 3 in (0, 3)
+    bind << 4 | kind | other << 8
+    for bind in _BINDINGS
+    for kind in _TYPES
+    for other in range(256)
+    if other & 3 in (0, 3)
 )
 #: The most bytes of one table; a damaged file may claim any size.
 _MOST = 1 << 30
@@ -149,7 +153,7 @@ class Tables:
         return _array(os.pread(fd, 4 * count, at))
 
     def _gnu_hash(self, fd: int) -> tuple[int, int]:
-        """Read the hashes; return the first symbol that has one, and the number of symbols: the end of the last chain."""
+        """Read the hashes; return the first symbol that has one, and the number of symbols."""
         address = self._elf.tags[GNU_HASH]
         buckets, first, bloom, _ = self._words(fd, address, 4)
         if max(buckets, first, bloom) * 4 > self._elf.size:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import posixpath
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ class Walk:
         for path in paths:
             real = self.root.real(path)
             info = os.lstat(self.root.outside(real))
-            if posixpath.basename(real) and not os.path.isdir(self.root.outside(real)):
+            if not stat.S_ISDIR(info.st_mode):
                 self.counts["files"] += 1
                 # Named by the user, so it is opened whatever its name; what it is, is seen then.
                 if self._first(info.st_dev, info.st_ino):
@@ -58,7 +58,7 @@ class Walk:
             outside = self.root.outside(directory)
             try:
                 # The directory's device stands for its files': a stat of each would cost more than all the rest.
-                info = os.stat(outside)
+                info = os.lstat(outside)
                 if not self._first(info.st_dev, info.st_ino):
                     continue
                 with os.scandir(outside) as entries:
