@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from . import __version__, gpu
-from .findings import CATALOGUE, Finding, text
+from .findings import CATALOGUE, Finding, errors, text
 from .stack import label
 
 if TYPE_CHECKING:
@@ -71,6 +71,17 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--root", type=Path, default=Path("/"), help="directory below which sys/ is read")
     command.add_argument("--json", action="store_true", help="print what module gpu_facts returns")
     command.set_defaults(run=_gpu)
+
+    command = commands.add_parser("abi", help="say which ELF objects do not load, and why")
+    command.add_argument("paths", nargs="+", metavar="PATH", help="a file or directory")
+    command.add_argument("--root", default="/", metavar="DIR", help="root directory of the host that is looked at")
+    command.add_argument("--interpreter", default="", metavar="PYTHON", help="what imports extension modules")
+    command.add_argument(
+        "--env", action="append", default=[], metavar="NAME=VALUE", help="LD_LIBRARY_PATH or LD_PRELOAD"
+    )
+    command.add_argument("--no-symbols", action="store_true", help="look at libraries and version nodes only")
+    command.add_argument("--json", action="store_true", help="print what module abi_check returns")
+    command.set_defaults(run=_abi)
 
     command = commands.add_parser("finding", help="say what a finding means and what to do")
     command.add_argument("code", nargs="?", metavar="CODE", help="as APT.LOCKED; all of them without one")
@@ -129,6 +140,31 @@ def _gpu(options: argparse.Namespace) -> int:
     if not gpus:
         print(f"halo: no GPU in {options.root / gpu.TOPOLOGY}: is the amdgpu driver loaded?", file=sys.stderr)
     return 0 if gpus else 1
+
+
+def _abi(options: argparse.Namespace) -> int:
+    # Only here: the other commands need not wait for it.
+    from .abi import glue, report, run
+
+    if wrong := [word for word in options.env if "=" not in word]:
+        raise UsageError(f"{wrong[0]!r} is no NAME=VALUE")
+    if not Path(options.root).is_dir():
+        raise UsageError(f"{options.root} is no directory")
+    environment = dict(word.split("=", 1) for word in options.env)
+    request = run.Request(options.paths, options.root, options.interpreter, environment, not options.no_symbols)
+    try:
+        result = run.check(request)
+    except run.RequestError as error:
+        raise UsageError(str(error)) from error
+    findings = report.findings(result)
+    if options.json:
+        answer = glue.answer(result, findings)
+        print(json.dumps({name: answer[name] for name in answer if name not in ("failed", "msg")}, indent=2))
+    else:
+        if findings:
+            print(text(findings))
+        print(report.summary(result))
+    return 1 if errors(findings) else 0
 
 
 def _finding(options: argparse.Namespace) -> int:
