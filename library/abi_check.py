@@ -55,6 +55,14 @@ options:
     type: list
     elements: str
     default: []
+  skip_missing:
+    description: Leave out paths that are not there, instead of refusing the request.
+    type: bool
+    default: false
+  baseline:
+    description: Whether this is before provisioning, when an error is only a warning, since the run may repair it.
+    type: bool
+    default: false
 author: halo-provision contributors (@halo-provision)
 """
 

@@ -202,6 +202,7 @@ CATALOGUE: dict[str, str] = {
     "ABI.NEEDS_PRELOAD": "A library is found only because its package loads it first.",
     "ABI.OPTIONAL_MISSING": "Something is missing that need not be there.",
     "ABI.HOST_SYMBOLS": "Plugins use symbols of the program that loads them.",
+    "ABI.CHECKED": "So many ELF objects were checked, in that time.",
     "ABI.PASSED_OVER": "The loader passes over a file for another kind of machine.",
     # proofs
     "PROOF.NOT_PROVISIONED": "The host was not provisioned yet, so there is nothing to prove.",

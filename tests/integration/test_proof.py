@@ -40,7 +40,9 @@ RUNTIME = [{"name": "rocminfo", "version": "6.1.2*"}, {"name": "hipcc", "version
 # What role stack publishes, as far as role host_verify reads it.
 STACK = {
     "gfx": "gfx1151",
+    "archive": None,
     "rocm": {
+        "prefix": "/usr",
         "hipcc": "/usr/bin/hipcc",
         "rocminfo": "/usr/bin/rocminfo",
         "gfx": ["gfx1030", "gfx1151"],
@@ -239,6 +241,56 @@ def test_the_role_passes_and_skips_what_was_proved(provisioned):
     assert provisioned.files() == before
 
 
+def test_everything_that_was_installed_loads_and_fits(provisioned):
+    rc, output = provisioned.role()
+    assert rc == 0, output
+    result = provisioned.module("abi_check", paths=["/usr/lib/x86_64-linux-gnu", "/opt/halo/toolchain"])
+    assert result["counts"]["objects"] > 300
+    (checked,) = [found for found in result["findings"] if found["code"] == "ABI.CHECKED"]
+    assert f"{result['counts']['objects']} objects" in checked["evidence"]
+    fits = provisioned.module("toolchain_check", compilers=["/usr/bin/clang++-17"])
+    assert [item["kind"] for item in fits["items"] if item["used"]] == ["clang"]
+    # That of the system, and that which is unpacked beside it.
+    assert [item["major"] for item in fits["items"] if item["kind"] == "libcxx"] == [17, 18]
+    assert fits["findings"] == []
+
+
+def test_headers_that_are_for_a_newer_clang(provisioned):
+    """Debian's libc++-19-dev says in its headers that they are for clang 17 and later."""
+    provisioned.sh(f"cd /var/tmp; {APT} download libc++-19-dev; dpkg-deb -x libc++-19-dev*.deb /")
+    try:
+        assert provisioned.codes("toolchain_check", compilers=["/usr/bin/clang++-17"]) == {}
+        provisioned.sh("mkdir -p /usr/lib/llvm-16/bin /usr/lib/llvm-16/lib/clang/16; touch /usr/lib/llvm-16/bin/clang")
+        options = {"compilers": ["/usr/lib/llvm-16/bin/clang++"]}
+        (found,) = provisioned.module("toolchain_check", **options)["findings"]
+        assert (found["code"], found["severity"]) == ("TOOLCHAIN.LIBCXX_NEEDS_CLANG", "error")
+        assert "the libc++ 19 headers in /usr/lib/llvm-19/include/c++/v1 are for clang 17" in found["evidence"]
+        (before,) = provisioned.module("toolchain_check", baseline=True, **options)["findings"]
+        assert before["severity"] == "warning"
+    finally:
+        provisioned.sh(
+            "rm -rf /usr/lib/llvm-16 /usr/lib/llvm-19; ln -sfn ../../lib/llvm-18/include/c++/v1 /usr/include/c++/v1"
+        )
+
+
+def test_a_library_that_is_gone_is_an_error_and_before_a_run_a_warning(provisioned):
+    name = "libhsa-runtime64.so.1"
+    provisioned.sh(f"cd /usr/lib/x86_64-linux-gnu; mkdir /srv/gone; mv {name}* /srv/gone")
+    try:
+        rc, output = provisioned.role()
+        assert rc == 2
+        assert "ERROR ABI.LIBRARY_MISSING /usr/lib/x86_64-linux-gnu/libamdhip64.so.5" in output
+        assert f"needs {name}: no file of that name" in output
+        rc, output = provisioned.role("-e", "host_verify_baseline=true", "--check")
+        assert rc == 0, output
+        before = provisioned.module("abi_check", paths=["/usr/lib/x86_64-linux-gnu"], baseline=True)
+        assert "ABI.LIBRARY_MISSING" in [
+            found["code"] for found in before["findings"] if found["severity"] == "warning"
+        ]
+    finally:
+        provisioned.sh("mv /srv/gone/* /usr/lib/x86_64-linux-gnu; rmdir /srv/gone")
+
+
 def test_without_a_gpu_it_fails_only_where_one_is_required(provisioned):
     result = provisioned.module("hip_proof", rocminfo="/usr/bin/rocminfo", require_gpu=True, **HIP)
     assert [(found["code"], found["severity"]) for found in result["findings"]] == [
@@ -329,6 +381,8 @@ def test_case_libstdcxx_dev_missing_for_newest_gcc(provisioned):
     assert "file not found" in result["findings"][0]["evidence"]
     hip = provisioned.module("hip_proof", **HIP)
     assert [found["code"] for found in hip["findings"]] == ["PROOF.COMPILE_FAILED"]
+    (finding,) = provisioned.module("toolchain_check")["findings"]
+    assert (finding["code"], finding["remedy"]) == ("TOOLCHAIN.NO_LIBSTDCXX", "apt-get install libstdc++-14-dev")
     remedy = result["findings"][0]["remedy"].partition("   ")[0]
     assert remedy == hip["findings"][0]["remedy"].partition("   ")[0] == "apt-get install libstdc++-14-dev"
     provisioned.sh(f"{remedy} -y -qq")

@@ -10,6 +10,7 @@ from .. import findings as found
 from ..findings import Finding
 from . import report
 from .model import Result
+from .paths import Root
 from .run import Request, RequestError, check
 
 _NAMES: dict[str, Any] = {"type": "list", "elements": "str", "default": []}
@@ -23,6 +24,8 @@ CHECK_ARGUMENTS: dict[str, Any] = {
     "preload": _NAMES,
     "symbols": {"type": "bool", "default": True},
     "ignore": _NAMES,
+    "skip_missing": {"type": "bool", "default": False},
+    "baseline": {"type": "bool", "default": False},
 }
 
 
@@ -33,9 +36,9 @@ def abi_check(params: Mapping[str, Any]) -> dict[str, Any]:
         The module's answer, with ``failed`` and, where that is true, ``msg``.
     """
     environment = {"LD_LIBRARY_PATH": ":".join(params["library_path"]), "LD_PRELOAD": ":".join(params["preload"])}
-    request = Request(
-        params["paths"], params["root"], params["interpreter"] or "", environment, symbols=params["symbols"]
-    )
+    root = Root(params["root"])
+    paths = [path for path in params["paths"] if not params["skip_missing"] or root.exists(path)]
+    request = Request(paths, params["root"], params["interpreter"] or "", environment, symbols=params["symbols"])
     try:
         result = check(request)
     except RequestError as error:
@@ -44,7 +47,11 @@ def abi_check(params: Mapping[str, Any]) -> dict[str, Any]:
     ignored = [one for one in result.problems if _ignored(one.object, params["ignore"])]
     result.problems = [one for one in result.problems if one not in ignored]
     result.counts["ignored"] = len(ignored)
-    return answer(result, report.findings(result))
+    findings = report.findings(result)
+    if params["baseline"]:
+        findings = found.as_warnings(findings)
+    checked = Finding("ABI.CHECKED", "info", ", ".join(paths) or "no path", report.summary(result))
+    return answer(result, [*findings, checked])
 
 
 def _ignored(path: str, globs: list[str]) -> bool:

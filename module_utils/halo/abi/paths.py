@@ -67,6 +67,10 @@ class Root:
         self._real[path] = found
         return found
 
+    def exists(self, path: str) -> bool:
+        """Say whether there is something at a path as it was typed, be it a dangling link."""
+        return os.path.lexists(self.outside(self.inside(path)))
+
     def names(self, directory: str) -> frozenset[str]:
         """Return what a directory holds, nothing if there is no such directory."""
         names = self._names.get(directory)
