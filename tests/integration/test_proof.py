@@ -257,15 +257,19 @@ def test_everything_that_was_installed_loads_and_fits(provisioned):
 
 def test_headers_that_are_for_a_newer_clang(provisioned):
     """Debian's libc++-19-dev says in its headers that they are for clang 17 and later."""
+
+    def about_19(result):
+        return [found for found in result["findings"] if "libc++ 19" in found["evidence"]]
+
     provisioned.sh(f"cd /var/tmp; {APT} download libc++-19-dev; dpkg-deb -x libc++-19-dev*.deb /")
     try:
         assert provisioned.codes("toolchain_check", compilers=["/usr/bin/clang++-17"]) == {}
         provisioned.sh("mkdir -p /usr/lib/llvm-16/bin /usr/lib/llvm-16/lib/clang/16; touch /usr/lib/llvm-16/bin/clang")
         options = {"compilers": ["/usr/lib/llvm-16/bin/clang++"]}
-        (found,) = provisioned.module("toolchain_check", **options)["findings"]
+        (found,) = about_19(provisioned.module("toolchain_check", **options))
         assert (found["code"], found["severity"]) == ("TOOLCHAIN.LIBCXX_NEEDS_CLANG", "error")
         assert "the libc++ 19 headers in /usr/lib/llvm-19/include/c++/v1 are for clang 17" in found["evidence"]
-        (before,) = provisioned.module("toolchain_check", baseline=True, **options)["findings"]
+        (before,) = about_19(provisioned.module("toolchain_check", baseline=True, **options))
         assert before["severity"] == "warning"
     finally:
         provisioned.sh(

@@ -360,7 +360,7 @@ def test_the_order_and_the_answer_are_the_same_each_time(app: Path, tmp_path: Pa
     params = {name: spec.get("default") for name, spec in glue.CHECK_ARGUMENTS.items()}
     first, second = (glue.abi_check({**params, "paths": [str(tmp_path / "app")]}) for _ in range(2))
     assert first["failed"]
-    assert [one["code"] for one in first["findings"]] == ["ABI.LIBRARY_MISSING", "ABI.SYMBOL_MISSING"]
+    assert [one["code"] for one in first["findings"]] == ["ABI.LIBRARY_MISSING", "ABI.SYMBOL_MISSING", "ABI.CHECKED"]
     assert first["problems"] == second["problems"]
     ignoring = glue.abi_check({**params, "paths": [str(tmp_path / "app")], "ignore": ["*/libapp.so", "*/main"]})
     assert (ignoring["failed"], ignoring["counts"]["ignored"]) == (False, 2)
