@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support.channel import release
@@ -36,6 +38,12 @@ def test_proofs_are_not_repeated_while_their_inputs_are_unchanged(host, verified
     passed = [f for f in verified.findings(release(host)) if f["code"] == "PROOF.PASSED"]
     assert passed
     assert all("unchanged since" in f["evidence"] for f in passed), passed
+
+
+def test_every_object_of_what_was_installed_loads(host, verified):
+    (checked,) = [f for f in verified.findings(release(host)) if f["code"] == "ABI.CHECKED"]
+    objects, errors = re.match(r"(\d+) objects .* (\d+) errors,", checked["evidence"]).groups()
+    assert (int(objects) > 3, int(errors)) == (True, 0), checked
 
 
 def test_a_missing_gpu_is_said_and_is_an_error_where_one_is_required(host, verified, verified_with_a_gpu_required):
