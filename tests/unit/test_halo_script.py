@@ -200,6 +200,37 @@ def test_clean_removes_what_is_ours_and_nothing_else(tmp_path):
     assert changes == ["rm --force --time 0 11 12", "rmi 21"]
 
 
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory):
+    """Return a checkout in which pytest and molecule are stand-ins, and nothing else is needed."""
+    checkout = Checkout(tmp_path_factory.mktemp("steps") / "checkout")
+    with (checkout.path / "tests/images/system.sh").open("a", encoding="utf-8") as file:
+        file.write("need() { :; }\ntest_hosts() { :; }\n")
+    checkout.run("test", "unit")
+    # Integration tests end only when molecule has begun, so that one behind the other would never end.
+    begun = checkout.path / "begun"
+    wait = f"until [ -e {begun} ]; do sleep 0.1; done"
+    script(
+        checkout.path / ".venv/bin/pytest",
+        f'#!/bin/sh\ncase "$*" in *integration) {wait}; echo 7 passed; exit "$BAD" ;; esac\n',
+    )
+    script(checkout.path / ".venv/bin/molecule", f"#!/bin/sh\ntouch {begun}; echo 6 scenarios\n")
+    return checkout
+
+
+@pytest.mark.parametrize(("bad", "verdict"), [("0", "passed"), ("3", "FAILED (3)")])
+def test_integration_tests_run_beside_molecule_and_their_verdict_counts(steps, bad, verdict):
+    done = steps.run("test", "unit", "integration", "molecule", BAD=bad)
+    assert done.returncode == (bad != "0"), done.stderr
+    assert "7 passed" in done.stderr, "its output is shown when it has ended"
+    rows = [line.split(maxsplit=3) for line in done.stdout.splitlines() if line.count(" s  ")]
+    assert [(name, ended) for name, _, _, ended in rows] == [
+        ("unit", "passed"),
+        ("integration", verdict),
+        ("molecule", "passed"),
+    ]
+
+
 def test_image_is_another_one_where_anything_that_goes_into_it_is():
     recipe = build.RECIPES["debian-13"]
     archive = build.Archive("http://mirror.test/debian", "http://mirror.test/debian-security")
