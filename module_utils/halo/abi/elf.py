@@ -203,14 +203,12 @@ def _segments(elf: Elf, fd: int, table: bytes) -> None:
         raise ElfError("static" if elf.cut else "damaged", "its dynamic section lies beyond its end")
     data = os.pread(fd, min(dynamic[1], _MOST_TAGS * _TAG.size), dynamic[0])
     data = data[: len(data) - len(data) % _TAG.size]
-    needed = []
-    for tag, value in _TAG.iter_unpack(data):
-        if tag == NEEDED:
-            needed.append(value)
-        elif not tag:
-            break
-        else:
-            elf.tags[tag] = value
+    entries = list(_TAG.iter_unpack(data))
+    kinds = [tag for tag, _ in entries]
+    if 0 in kinds:
+        del entries[kinds.index(0) :]
+    needed = [value for tag, value in entries if tag == NEEDED]
+    elf.tags = dict(entries)
     tags = elf.tags
     try:
         at, left = elf.place(tags.get(STRTAB, -1))

@@ -42,6 +42,10 @@ class Root:
         """
         return self._follow(path, 0)
 
+    def note(self, path: str) -> None:
+        """Remember that a path has no symbolic links, as somebody saw who listed its directory."""
+        self._real[path] = path
+
     def _follow(self, path: str, links: int) -> str:
         known = self._real.get(path)
         if known is not None:

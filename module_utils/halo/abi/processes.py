@@ -62,11 +62,12 @@ def _copies(check: Check, case: Case, told: set[tuple[object, ...]]) -> None:
 
 def _twice(case: Case) -> Iterator[tuple[str, list[Object]]]:
     """Yield what a process must not have twice, and the objects that are in it."""
-    stems: dict[str, list[Object]] = defaultdict(list)
+    groups: dict[str, list[Object]] = defaultdict(list)
     for loaded in case.closure.objects:
-        stems[releases.stem(loaded.elf.soname)].append(loaded)
-    for what, names in releases.ONCE:
-        found = [copy for name in names for copy in stems.get(name, ())]
+        what = releases.ONCE.get(releases.stem(loaded.elf.soname))
+        if what:
+            groups[what].append(loaded)
+    for what, found in groups.items():
         if len(found) > 1:
             yield what, found
 

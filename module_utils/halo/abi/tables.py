@@ -39,8 +39,6 @@ class Strings:
         size: Its length in bytes.
     """
 
-    _BLOCK = 4096
-
     def __init__(self, fd: int, start: int, size: int) -> None:
         self._fd = fd
         self._start = start
@@ -57,19 +55,34 @@ class Strings:
         Raises:
             ElfError: It does not lie in the table, or has no end.
         """
-        if offset >= self._size:
+        number, start = offset >> 12, offset & 4095
+        block = self._blocks.get(number)
+        if block is None:
+            block = self._block(number)
+        end = block.find(b"\0", start)
+        return block[start:end] if end >= 0 else self._long(number, start)
+
+    def _block(self, number: int) -> bytes:
+        at = number << 12
+        if at >= self._size:
             raise ElfError("damaged", "a name lies outside its string table")
-        number, start = divmod(offset, self._BLOCK)
-        pieces: list[bytes] = []
-        while number * self._BLOCK < self._size and len(pieces) * self._BLOCK <= _LONGEST_STRING:
-            block = self._blocks.get(number)
-            if block is None:
-                block = self._blocks[number] = os.pread(self._fd, self._BLOCK, self._start + number * self._BLOCK)
-            end = block.find(b"\0", start)
+        block = self._blocks[number] = os.pread(self._fd, min(4096, self._size - at), self._start + at)
+        return block
+
+    def _long(self, number: int, start: int) -> bytes:
+        """Return a name that does not end in the block where it begins."""
+        if start >= len(self._blocks[number]):
+            raise ElfError("damaged", "a name lies outside its string table")
+        pieces = [self._blocks[number][start:]]
+        while len(pieces) << 12 <= _LONGEST_STRING:
+            number += 1
+            if number << 12 >= self._size:
+                break
+            block = self._blocks.get(number) or self._block(number)
+            end = block.find(b"\0")
             if end >= 0:
-                return b"".join([*pieces, block[start:end]]) if pieces else block[start:end]
-            pieces.append(block[start:])
-            number, start = number + 1, 0
+                return b"".join([*pieces, block[:end]])
+            pieces.append(block)
         raise ElfError("damaged", "a name in its string table has no end")
 
 
