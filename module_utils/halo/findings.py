@@ -177,6 +177,8 @@ CATALOGUE: dict[str, str] = {
     "ABI.WRONG_COPY": "Another copy of a library is taken than the one that an object comes with.",
     "ABI.TWO_COPIES": "One process loads two copies of a library that can be there only once.",
     "ABI.EXECUTABLE_STACK": "A library asks for an executable stack, which newer glibc refuses.",
+    "ABI.CPU": "An object demands a newer CPU than the host has.",
+    "ABI.SEARCH_PATH_OPEN": "An object looks for its libraries where anybody can put one.",
     "ABI.DAMAGED": "An ELF file is cut off, empty or inconsistent.",
     "ABI.UNREADABLE": "A file or directory cannot be read.",
     "ABI.NEEDS_PRELOAD": "A library is found only because its package loads it first.",

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from halo.abi import glue, releases
+from halo.abi.loader import cpu_levels
 from halo.abi.model import Problem, Result
 from halo.abi.run import Request, RequestError, check
 
@@ -245,6 +246,28 @@ def test_an_executable_stack_is_refused_from_2_41(tmp_path: Path) -> None:
         shutil.copy(made, host / "libx.so")
         (one,) = check(Request(["/libx.so"], str(host))).problems
         assert (one.code, one.severity) == ("ABI.EXECUTABLE_STACK", severity)
+
+
+def test_a_cpu_that_is_too_old_is_told_as_the_loader_tells_it(tmp_path: Path) -> None:
+    made = library(tmp_path / "libx.so", "x", "-Wl,-z,x86-64-v4")
+    has = 1 + len(cpu_levels())
+    assert bad(checked(made)) == ([("ABI.CPU", "libx.so")] if has < 4 else [])
+    # In trace mode ld.so does not look.
+    loads = [sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", str(made)]
+    refused = subprocess.run(loads, capture_output=True, text=True, check=False).stderr
+    assert ("CPU ISA level is lower than required" in refused) == (has < 4)
+    assert checked(library(tmp_path / "liby.so", "y", "-Wl,-z,x86-64-baseline")).problems == []
+
+
+def test_a_search_path_that_anybody_can_fill(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o1777)
+    left_over = library(tmp_path / "liba.so", "a", f"{RUNPATH}{tmp_path}/open/build/lib:{tmp_path}/absent")
+    (one,) = checked(left_over).problems
+    assert (one.code, one.severity) == ("ABI.SEARCH_PATH_OPEN", "warning")
+    assert one.found.endswith(f"{tmp_path}/open")
+    (one,) = checked(library(tmp_path / "libb.so", "b", f"{RUNPATH}/opt/rocm/lib:")).problems
+    assert (one.code, one.severity) == ("ABI.SEARCH_PATH_OPEN", "info")
 
 
 def test_two_copies_in_one_process(tmp_path: Path) -> None:

@@ -16,10 +16,12 @@ EXEC, DYN = 2, 3
 X86_64, AMDGPU = 62, 224
 DF_1_NODEFLIB, DF_1_PIE = 0x800, 0x08000000
 
-_LOAD, _DYNAMIC, _INTERP, _GNU_STACK = 1, 2, 3, 0x6474E551
+_LOAD, _DYNAMIC, _INTERP, _GNU_STACK, _GNU_PROPERTY = 1, 2, 3, 0x6474E551, 0x6474E553
+_ISA_NEEDED = 0xC0008002
 _HEADER = Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = Struct("<IIQQQQQQ")
 _TAG = Struct("<QQ")
+_PROPERTY = Struct("<III")
 
 #: Longer than any that exists, short enough to bound memory whatever a damaged file claims.
 _MOST_TAGS = 65_536
@@ -38,6 +40,7 @@ class Elf:
         identity: Device and inode: what the loader takes for the same file.
         type: :data:`EXEC` or :data:`DYN`.
         interp: The program interpreter, empty in a library.
+        isa: The level of x86-64 that it demands, 1 to 4; 0 where it says nothing.
         stack: Flags of PT_GNU_STACK; None where there is none, which means an executable stack.
         needed: DT_NEEDED in their order.
         verneed: File name to the nodes wanted of it, each with whether it is weak.
@@ -53,6 +56,7 @@ class Elf:
         "flags_1",
         "identity",
         "interp",
+        "isa",
         "mode",
         "needed",
         "path",
@@ -82,6 +86,7 @@ class Elf:
         self.runpath = ""
         self.flags_1 = 0
         self.cut = 0
+        self.isa = 0
         self.stack: int | None = None
         self.segments: list[tuple[int, int, int]] = []
         self.tags: dict[int, int] = {}
@@ -145,7 +150,9 @@ def _parsed(path: str, fd: int) -> Elf:
     head = os.pread(fd, 2048, 0)
     elf = Elf(path, info)
     count, offset = _header(elf, head)
-    _segments(elf, fd, _table(head, fd, offset, count * _SEGMENT.size))
+    note = _segments(elf, fd, _table(head, fd, offset, count * _SEGMENT.size))
+    if note[1]:
+        elf.isa = _isa(head[note[0] : note[0] + note[1]] or os.pread(fd, min(note[1], 4096), min(note[0], elf.size)))
     return elf
 
 
@@ -184,8 +191,20 @@ def _table(head: bytes, fd: int, offset: int, size: int) -> bytes:
     return table
 
 
-def _segments(elf: Elf, fd: int, table: bytes) -> None:
-    dynamic = interp = (0, 0)
+def _isa(note: bytes) -> int:
+    """Return the level that .note.gnu.property demands: of its bits the highest; 0 where it cannot be read."""
+    at = 16
+    while at + 12 <= len(note):
+        kind, size, bits = _PROPERTY.unpack_from(note, at)
+        if kind == _ISA_NEEDED:
+            return min(int(bits).bit_length(), 4)
+        at += 8 + (size + 7 & ~7)
+    return 0
+
+
+def _segments(elf: Elf, fd: int, table: bytes) -> tuple[int, int]:
+    """Read what the program headers lead to; return offset and size of the properties' note."""
+    dynamic = interp = note = (0, 0)
     for kind, flags, offset, address, _, size, _, _ in _SEGMENT.iter_unpack(table):
         if kind == _LOAD:
             elf.segments.append((address, size, offset))
@@ -196,6 +215,8 @@ def _segments(elf: Elf, fd: int, table: bytes) -> None:
             interp = (offset, size)
         elif kind == _GNU_STACK:
             elf.stack = flags
+        elif kind == _GNU_PROPERTY:
+            note = (offset, size)
     if not dynamic[1]:
         raise ElfError("static", "object file has no dynamic section")
     if dynamic[0] + _TAG.size > elf.size:
@@ -232,3 +253,4 @@ def _segments(elf: Elf, fd: int, table: bytes) -> None:
         defined = tables.defined_versions(chain, count, strings)
         elf.verdef = frozenset(os.fsdecode(node[1:]) for node in defined.values())
         elf.versions.update(defined)
+    return note

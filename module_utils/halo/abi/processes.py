@@ -38,6 +38,11 @@ def _files(check: Check) -> None:
                 check.problem("ABI.DAMAGED", "error", found.path, "its whole contents", text, remedy)
             if not found.elf.program and (found.elf.stack is None or found.elf.stack & _EXECUTABLE):
                 _stack(check, found)
+            if found.elf.isa > check.loader.isa:
+                text = f'this CPU has x86-64-v{check.loader.isa}; the loader ends with "CPU ISA level is lower"'
+                remedy = f"take a build for x86-64-v{check.loader.isa}"
+                check.problem("ABI.CPU", "error", found.path, f"x86-64-v{found.elf.isa}", text, remedy)
+            _search_path(check, found)
 
 
 def _stack(check: Check, found: Object) -> None:
@@ -47,6 +52,19 @@ def _stack(check: Check, found: Object) -> None:
     remedy = f"patchelf --clear-execstack {found.path}, or GLIBC_TUNABLES=glibc.rtld.execstack=2 for the process"
     severity = "error" if refused else "warning"
     check.problem("ABI.EXECUTABLE_STACK", severity, found.path, "an executable stack", text, remedy)
+
+
+def _search_path(check: Check, found: Object) -> None:
+    """Note where others can put a library that is then loaded: a build's path that is left over, mostly."""
+    text = found.elf.runpath or found.elf.rpath
+    if text and not all(part.startswith(("/", "$")) for part in text.split(":")):
+        shown = "it looks in the directory in which the program is started"
+        check.problem("ABI.SEARCH_PATH_OPEN", "info", found.path, f"RUNPATH {text}", shown, "")
+    for directory in (*found.rpath, *(found.runpath or ())):
+        if exposed := check.loader.root.exposed(directory):
+            remedy = f"patchelf --set-rpath without {directory} {found.path}, or chmod o-w {exposed}"
+            shown = f"everybody may write to {exposed}"
+            check.problem("ABI.SEARCH_PATH_OPEN", "warning", found.path, f"RUNPATH {directory}", shown, remedy)
 
 
 def _copies(check: Check, case: Case, told: set[tuple[object, ...]]) -> None:
