@@ -29,8 +29,11 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     down, out = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("unpacked")
     platforms = [f"--platform=manylinux_{tag}_x86_64" for tag in TAGS] + ["--platform=manylinux2014_x86_64"]
     wanted = ["--python-version=3.12", "--abi=cp312", "--abi=abi3", "--abi=none", *platforms]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", *wanted]
-    subprocess.run([*command, "--require-hashes", f"--requirement={PINS}", f"--dest={down}"], check=True)
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+    command += wanted
+    command += ["--require-hashes", f"--requirement={PINS}", f"--dest={down}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     for wheel in down.glob("*.whl"):
         site = out / wheel.name.split("-")[0] / "lib/python3.12/site-packages"
         with zipfile.ZipFile(wheel) as archive:
