@@ -184,6 +184,7 @@ CATALOGUE: dict[str, str] = {
     "ABI.NEEDS_PRELOAD": "A library is found only because its package loads it first.",
     "ABI.OPTIONAL_MISSING": "Something is missing that need not be there.",
     "ABI.HOST_SYMBOLS": "Plugins use symbols of the program that loads them.",
+    "ABI.NO_GLIBC": "The system that was looked at has no glibc for x86-64.",
     "ABI.PASSED_OVER": "The loader passes over a file for another kind of machine.",
     # proofs
     "PROOF.NOT_PROVISIONED": "The host was not provisioned yet, so there is nothing to prove.",

@@ -367,6 +367,13 @@ def test_a_directory_with_very_many_files(tmp_path: Path) -> None:
     assert (result.counts["files"], result.counts["left_out_short"], result.problems) == (count, count, [])
 
 
+def test_a_root_without_glibc_says_so(tmp_path: Path) -> None:
+    library(tmp_path / "srv/libx.so", "x", libc=True)
+    result = check(Request(["/srv"], str(tmp_path)))
+    assert bad(result) == [("ABI.LIBRARY_MISSING", "libx.so")]
+    assert "ABI.NO_GLIBC" in codes(result)
+
+
 def test_a_request_that_cannot_be_carried_out(tmp_path: Path) -> None:
     for request in (
         Request([str(tmp_path / "absent")]),

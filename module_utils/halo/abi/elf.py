@@ -147,12 +147,12 @@ def _parsed(path: str, fd: int) -> Elf:
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode):
         raise ElfError("unreadable", "Is a directory" if stat.S_ISDIR(info.st_mode) else "no regular file")
-    head = os.pread(fd, 2048, 0)
+    file = tables.File(fd)
     elf = Elf(path, info)
-    count, offset = _header(elf, head)
-    note = _segments(elf, fd, _table(head, fd, offset, count * _SEGMENT.size))
+    count, offset = _header(elf, file.head)
+    note = _segments(elf, file, _table(file, offset, count * _SEGMENT.size))
     if note[1]:
-        elf.isa = _isa(head[note[0] : note[0] + note[1]] or os.pread(fd, min(note[1], 4096), min(note[0], elf.size)))
+        elf.isa = _isa(file.read(min(note[1], 4096), min(note[0], elf.size)))
     return elf
 
 
@@ -182,10 +182,8 @@ def _header(elf: Elf, head: bytes) -> tuple[int, int]:
     return phnum, phoff
 
 
-def _table(head: bytes, fd: int, offset: int, size: int) -> bytes:
-    table = head[offset : offset + size]
-    if len(table) < size and offset < 1 << 62:
-        table = os.pread(fd, size, offset)
+def _table(file: tables.File, offset: int, size: int) -> bytes:
+    table = file.read(size, offset) if offset < 1 << 62 else b""
     if len(table) < size:
         raise ElfError("damaged", "cannot read file data")
     return table
@@ -202,7 +200,7 @@ def _isa(note: bytes) -> int:
     return 0
 
 
-def _segments(elf: Elf, fd: int, table: bytes) -> tuple[int, int]:
+def _segments(elf: Elf, file: tables.File, table: bytes) -> tuple[int, int]:
     """Read what the program headers lead to; return offset and size of the properties' note."""
     dynamic = interp = note = (0, 0)
     for kind, flags, offset, address, _, size, _, _ in _SEGMENT.iter_unpack(table):
@@ -222,7 +220,7 @@ def _segments(elf: Elf, fd: int, table: bytes) -> tuple[int, int]:
     if dynamic[0] + _TAG.size > elf.size:
         # What `objcopy --only-keep-debug` leaves: headers of segments whose contents are elsewhere.
         raise ElfError("static" if elf.cut else "damaged", "its dynamic section lies beyond its end")
-    data = os.pread(fd, min(dynamic[1], _MOST_TAGS * _TAG.size), dynamic[0])
+    data = file.read(min(dynamic[1], _MOST_TAGS * _TAG.size), dynamic[0])
     data = data[: len(data) - len(data) % _TAG.size]
     entries = list(_TAG.iter_unpack(data))
     kinds = [tag for tag, _ in entries]
@@ -235,9 +233,9 @@ def _segments(elf: Elf, fd: int, table: bytes) -> tuple[int, int]:
         at, left = elf.place(tags.get(STRTAB, -1))
     except ElfError:
         raise ElfError("damaged", "its string table lies outside the file") from None
-    strings = tables.Strings(fd, at, min(tags.get(STRSZ, left), left))
+    strings = tables.Strings(file, at, min(tags.get(STRSZ, left), left))
     if interp[1] and interp[0] < elf.size:
-        found = os.pread(fd, min(interp[1], 4096), interp[0])
+        found = file.read(min(interp[1], 4096), interp[0])
         elf.interp = os.fsdecode(found.split(b"\0")[0])
     elf.needed = tuple(strings.at(offset) for offset in needed)
     elf.soname = strings.at(tags[SONAME]) if SONAME in tags else ""
@@ -246,10 +244,10 @@ def _segments(elf: Elf, fd: int, table: bytes) -> tuple[int, int]:
     elf.rpath = strings.at(tags[RPATH]) if RPATH in tags and RUNPATH not in tags else ""
     elf.flags_1 = tags.get(FLAGS_1, 0)
     if VERNEED in tags:
-        chain, count = tables.Chain(fd, *elf.place(tags[VERNEED])), tags.get(VERNEEDNUM, 0)
+        chain, count = tables.Chain(file, *elf.place(tags[VERNEED])), tags.get(VERNEEDNUM, 0)
         elf.verneed, elf.versions, elf.sources = tables.needed_versions(chain, count, strings)
     if VERDEF in tags:
-        chain, count = tables.Chain(fd, *elf.place(tags[VERDEF])), tags.get(VERDEFNUM, 0)
+        chain, count = tables.Chain(file, *elf.place(tags[VERDEF])), tags.get(VERDEFNUM, 0)
         defined = tables.defined_versions(chain, count, strings)
         elf.verdef = frozenset(os.fsdecode(node[1:]) for node in defined.values())
         elf.versions.update(defined)

@@ -181,6 +181,8 @@ class Judge:
 
     def _symbol(self, fault: Fault, numbers: list[int]) -> None:
         """Judge symbols, but not those that are missing because their library or node is."""
+        # Where the fewest libraries are missing, the most can be said about symbols.
+        numbers = sorted(numbers, key=lambda number: len(self._gathered.cases[number].closure.missing))
         case = self._gathered.cases[numbers[0]]
         unresolved = self._gathered.unresolved[fault, numbers[0]]
         user, lost = fault.object, [missing.name for missing in case.closure.missing]

@@ -17,6 +17,9 @@ _EXECUTABLE = 1
 
 def judge(check: Check) -> None:
     """Add the problems to the check's result."""
+    if not check.loader.glibc:
+        text = "there is no libc.so.6 of glibc for x86-64, so that whatever needs it is reported as missing it"
+        check.problem("ABI.NO_GLIBC", "info", check.loader.root.top or "/", "", text, "")
     _files(check)
     told: set[tuple[object, ...]] = set()
     for case in check.gathered.cases:

@@ -30,17 +30,34 @@ class ElfError(Exception):
         self.kind = kind
 
 
+class File:
+    """An open file whose beginning is read at once: most objects have all that is wanted there.
+
+    Args:
+        fd: The file; whoever opened it closes it.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.head = os.pread(fd, 16_384, 0)
+
+    def read(self, size: int, offset: int) -> bytes:
+        """Return the bytes at an offset, fewer where the file ends."""
+        end = offset + size
+        return self.head[offset:end] if end <= len(self.head) else os.pread(self._fd, size, offset)
+
+
 class Strings:
     """The dynamic string table, of which a few names are wanted and tens of megabytes may be there.
 
     Args:
-        fd: The file.
+        file: The file.
         start: Where the table is.
         size: Its length in bytes.
     """
 
-    def __init__(self, fd: int, start: int, size: int) -> None:
-        self._fd = fd
+    def __init__(self, file: File, start: int, size: int) -> None:
+        self._file = file
         self._start = start
         self._size = size
         self._blocks: dict[int, bytes] = {}
@@ -66,7 +83,7 @@ class Strings:
         at = number << 12
         if at >= self._size:
             raise ElfError("damaged", "a name lies outside its string table")
-        block = self._blocks[number] = os.pread(self._fd, min(4096, self._size - at), self._start + at)
+        block = self._blocks[number] = self._file.read(min(4096, self._size - at), self._start + at)
         return block
 
     def _long(self, number: int, start: int) -> bytes:
@@ -90,13 +107,13 @@ class Chain:
     """A table whose entries point to each other, read in windows that grow.
 
     Args:
-        fd: The file.
+        file: The file.
         start: Where the table begins.
         left: How many bytes there can be at most.
     """
 
-    def __init__(self, fd: int, start: int, left: int) -> None:
-        self._fd = fd
+    def __init__(self, file: File, start: int, left: int) -> None:
+        self._file = file
         self._start = start
         self._left = left
         self._data = b""
@@ -110,7 +127,7 @@ class Chain:
         end = at + form.size
         if end > len(self._data):
             size = min(max(end, 2 * len(self._data), 1024), self._left)
-            self._data = os.pread(self._fd, size, self._start)
+            self._data = self._file.read(size, self._start)
             if end > len(self._data):
                 raise ElfError("damaged", "a version table lies outside the file")
         return form.unpack_from(self._data, at)
