@@ -58,5 +58,8 @@ def check(request: Request) -> Result:
         run.run([root.inside(path) for path in request.paths])
     except OSError as error:
         raise RequestError(f"{error.filename}: {error.strerror}") from None
+    except ValueError as error:
+        raise RequestError(str(error)) from None
     Judge(run).judge()
+    run.result.problems = [problem.printable() for problem in run.result.problems]
     return run.result
