@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from bench import abi, abi_nodes
 
 NAME = "abi-libtree"
-LIMIT = 10.0
+LIMIT = 15.0
 RUNS = 5
 
 ours = abi_nodes.ours

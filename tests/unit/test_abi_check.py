@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from halo.abi import glue, releases
+from halo.abi.loader import cpu_levels
 from halo.abi.model import Problem, Result
 from halo.abi.run import Request, RequestError, check
 
@@ -247,6 +251,28 @@ def test_an_executable_stack_is_refused_from_2_41(tmp_path: Path) -> None:
         assert (one.code, one.severity) == ("ABI.EXECUTABLE_STACK", severity)
 
 
+def test_a_cpu_that_is_too_old_is_told_as_the_loader_tells_it(tmp_path: Path) -> None:
+    made = library(tmp_path / "libx.so", "x", "-Wl,-z,x86-64-v4")
+    has = 1 + len(cpu_levels())
+    assert bad(checked(made)) == ([("ABI.CPU", "libx.so")] if has < 4 else [])
+    # In trace mode ld.so does not look.
+    loads = [sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", str(made)]
+    refused = subprocess.run(loads, capture_output=True, text=True, check=False).stderr
+    assert ("CPU ISA level is lower than required" in refused) == (has < 4)
+    assert checked(library(tmp_path / "liby.so", "y", "-Wl,-z,x86-64-baseline")).problems == []
+
+
+def test_a_search_path_that_anybody_can_fill(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o1777)
+    left_over = library(tmp_path / "liba.so", "a", f"{RUNPATH}{tmp_path}/open/build/lib:{tmp_path}/absent")
+    (one,) = checked(left_over).problems
+    assert (one.code, one.severity) == ("ABI.SEARCH_PATH_OPEN", "warning")
+    assert one.found.endswith(f"{tmp_path}/open")
+    (one,) = checked(library(tmp_path / "libb.so", "b", f"{RUNPATH}/opt/rocm/lib:")).problems
+    assert (one.code, one.severity) == ("ABI.SEARCH_PATH_OPEN", "info")
+
+
 def test_two_copies_in_one_process(tmp_path: Path) -> None:
     first = library(tmp_path / "a/libamdhip64.so.6", "one")
     second = library(tmp_path / "b/libamdhip64.so", "two", soname="libamdhip64.so.7")
@@ -342,6 +368,60 @@ def test_a_directory_with_very_many_files(tmp_path: Path) -> None:
         (tmp_path / f"{number}").touch()
     result = checked(tmp_path)
     assert (result.counts["files"], result.counts["left_out_short"], result.problems) == (count, count, [])
+
+
+def test_a_root_without_glibc_says_so(tmp_path: Path) -> None:
+    library(tmp_path / "srv/libx.so", "x", libc=True)
+    result = check(Request(["/srv"], str(tmp_path)))
+    assert bad(result) == [("ABI.LIBRARY_MISSING", "libx.so")]
+    assert "ABI.NO_GLIBC" in codes(result)
+
+
+def test_names_of_any_bytes_can_be_printed(tmp_path: Path) -> None:
+    made = library(tmp_path / os.fsdecode(b"lib\xff\x1b[31m.so"), "x", soname="", uses="hipMalloc")
+    data = made.read_bytes()
+    made.write_bytes(data.replace(b"hipMalloc", b"hip\xffa\x1boc"))
+    needs = library(tmp_path / "libn.so", libraries=[library(tmp_path / "gone/libgone.so")])
+    needs.write_bytes(needs.read_bytes().replace(b"libgone", b"lib\x07on\xfe"))
+    shutil.rmtree(tmp_path / "gone")
+    params = {name: spec.get("default") for name, spec in glue.CHECK_ARGUMENTS.items()}
+    answer = glue.abi_check({**params, "paths": [str(tmp_path)]})
+    assert len(answer["problems"]) == 2
+    for one in answer["problems"]:
+        assert all(text.isprintable() for text in (one["object"], one["needed"], one["found"], *one["symbols"]))
+    assert answer["msg"].encode().replace(b"\n", b"").decode().isprintable()
+    assert any(one["needed"] == r"lib\x07on\udcfe.so" for one in answer["problems"])
+
+
+def test_damaged_objects_among_good_ones_never_end_a_check(tmp_path: Path) -> None:
+    seed = int(os.environ.get("HALO_SEED") or time.time())
+    count = int(os.environ.get("HALO_COUNT") or (1000 if os.environ.get("HALO_SOAK") else 60))
+    print(f"HALO_SEED={seed} HALO_COUNT={count}")
+    chance, tree = random.Random(seed), tmp_path / "tree"  # noqa: S311
+    whole = library(tree / "libamdhip64.so.7", nodes=HIP)
+    library(tree / "libapp.so", "a", f"{RUNPATH}$ORIGIN", uses=USED, libraries=[whole])
+    library(
+        tree / "_C.cpython-312-x86_64-linux-gnu.so",
+        "PyInit",
+        f"{RUNPATH}$ORIGIN",
+        uses=f"{USED} PyX",
+        libraries=[whole],
+    )
+    program(tree / "main", "hipMalloc", f"{RUNPATH}$ORIGIN", libraries=[whole, tree / "libapp.so"])
+    originals = {path: path.read_bytes() for path in tree.iterdir() if path.suffix != ".map"}
+    params = {name: spec.get("default") for name, spec in glue.CHECK_ARGUMENTS.items()}
+    found = set()
+    for _ in range(count):
+        for path, content in originals.items():
+            data = bytearray(content)
+            for _ in range(chance.choice((0, 1, 3, 20))):
+                data[chance.randrange(min(len(data), 0x4000))] = chance.randrange(256)
+            path.write_bytes(data[: chance.randrange(len(data))] if chance.random() < 0.1 else data)
+        answer = glue.abi_check({**params, "paths": [str(tree)], "library_path": [str(tree)]})
+        json.dumps(answer).encode()
+        answer["msg"].encode()
+        found |= {one["code"] for one in answer["problems"]}
+    assert len(found) > 4, "the damage is of many kinds"
 
 
 def test_a_request_that_cannot_be_carried_out(tmp_path: Path) -> None:

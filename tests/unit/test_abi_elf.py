@@ -7,6 +7,7 @@ import random
 import resource
 import shutil
 import struct
+import subprocess
 import time
 from pathlib import Path
 
@@ -143,6 +144,17 @@ def test_an_undefined_symbol_without_a_relocation_is_not_looked_for(tmp_path: Pa
     store.learn([read])
     assert store.unresolved(read, [read], {}).plain == {b"called"}
     assert store.unused == 1
+
+
+@needs_gcc
+def test_a_function_of_which_a_program_takes_the_address_is_needed(tmp_path: Path) -> None:
+    lower = elf_objects.library(tmp_path / "liblow.so", "low")
+    source = "int low(void); int (*volatile pointer)(void) = low; int main(void) { return pointer == low; }"
+    main = tmp_path / "main"
+    command = ["gcc", "-fno-pic", "-no-pie", "-rdynamic", "-o", str(main), "-x", "c", "-", "-x", "none", str(lower)]
+    subprocess.run(command, input=source, text=True, check=True)
+    read = elf.read(str(main))
+    assert b"low" in symbols.Tables(read, defined=False).needs(symbols.Wanted()).plain
 
 
 def header(

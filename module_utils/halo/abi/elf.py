@@ -16,10 +16,12 @@ EXEC, DYN = 2, 3
 X86_64, AMDGPU = 62, 224
 DF_1_NODEFLIB, DF_1_PIE = 0x800, 0x08000000
 
-_LOAD, _DYNAMIC, _INTERP, _GNU_STACK = 1, 2, 3, 0x6474E551
+_LOAD, _DYNAMIC, _INTERP, _GNU_STACK, _GNU_PROPERTY = 1, 2, 3, 0x6474E551, 0x6474E553
+_ISA_NEEDED = 0xC0008002
 _HEADER = Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = Struct("<IIQQQQQQ")
 _TAG = Struct("<QQ")
+_PROPERTY = Struct("<III")
 
 #: Longer than any that exists, short enough to bound memory whatever a damaged file claims.
 _MOST_TAGS = 65_536
@@ -38,6 +40,7 @@ class Elf:
         identity: Device and inode: what the loader takes for the same file.
         type: :data:`EXEC` or :data:`DYN`.
         interp: The program interpreter, empty in a library.
+        isa: The level of x86-64 that it demands, 1 to 4; 0 where it says nothing.
         stack: Flags of PT_GNU_STACK; None where there is none, which means an executable stack.
         needed: DT_NEEDED in their order.
         verneed: File name to the nodes wanted of it, each with whether it is weak.
@@ -53,6 +56,7 @@ class Elf:
         "flags_1",
         "identity",
         "interp",
+        "isa",
         "mode",
         "needed",
         "path",
@@ -82,6 +86,7 @@ class Elf:
         self.runpath = ""
         self.flags_1 = 0
         self.cut = 0
+        self.isa = 0
         self.stack: int | None = None
         self.segments: list[tuple[int, int, int]] = []
         self.tags: dict[int, int] = {}
@@ -142,10 +147,12 @@ def _parsed(path: str, fd: int) -> Elf:
     info = os.fstat(fd)
     if not stat.S_ISREG(info.st_mode):
         raise ElfError("unreadable", "Is a directory" if stat.S_ISDIR(info.st_mode) else "no regular file")
-    head = os.pread(fd, 2048, 0)
+    file = tables.File(fd)
     elf = Elf(path, info)
-    count, offset = _header(elf, head)
-    _segments(elf, fd, _table(head, fd, offset, count * _SEGMENT.size))
+    count, offset = _header(elf, file.head)
+    note = _segments(elf, file, _table(file, offset, count * _SEGMENT.size))
+    if note[1]:
+        elf.isa = _isa(file.read(min(note[1], 4096), min(note[0], elf.size)))
     return elf
 
 
@@ -175,17 +182,27 @@ def _header(elf: Elf, head: bytes) -> tuple[int, int]:
     return phnum, phoff
 
 
-def _table(head: bytes, fd: int, offset: int, size: int) -> bytes:
-    table = head[offset : offset + size]
-    if len(table) < size and offset < 1 << 62:
-        table = os.pread(fd, size, offset)
+def _table(file: tables.File, offset: int, size: int) -> bytes:
+    table = file.read(size, offset) if offset < 1 << 62 else b""
     if len(table) < size:
         raise ElfError("damaged", "cannot read file data")
     return table
 
 
-def _segments(elf: Elf, fd: int, table: bytes) -> None:
-    dynamic = interp = (0, 0)
+def _isa(note: bytes) -> int:
+    """Return the level that .note.gnu.property demands: of its bits the highest; 0 where it cannot be read."""
+    at = 16
+    while at + 12 <= len(note):
+        kind, size, bits = _PROPERTY.unpack_from(note, at)
+        if kind == _ISA_NEEDED:
+            return min(int(bits).bit_length(), 4)
+        at += 8 + (size + 7 & ~7)
+    return 0
+
+
+def _segments(elf: Elf, file: tables.File, table: bytes) -> tuple[int, int]:
+    """Read what the program headers lead to; return offset and size of the properties' note."""
+    dynamic = interp = note = (0, 0)
     for kind, flags, offset, address, _, size, _, _ in _SEGMENT.iter_unpack(table):
         if kind == _LOAD:
             elf.segments.append((address, size, offset))
@@ -196,29 +213,29 @@ def _segments(elf: Elf, fd: int, table: bytes) -> None:
             interp = (offset, size)
         elif kind == _GNU_STACK:
             elf.stack = flags
+        elif kind == _GNU_PROPERTY:
+            note = (offset, size)
     if not dynamic[1]:
         raise ElfError("static", "object file has no dynamic section")
     if dynamic[0] + _TAG.size > elf.size:
         # What `objcopy --only-keep-debug` leaves: headers of segments whose contents are elsewhere.
         raise ElfError("static" if elf.cut else "damaged", "its dynamic section lies beyond its end")
-    data = os.pread(fd, min(dynamic[1], _MOST_TAGS * _TAG.size), dynamic[0])
+    data = file.read(min(dynamic[1], _MOST_TAGS * _TAG.size), dynamic[0])
     data = data[: len(data) - len(data) % _TAG.size]
-    needed = []
-    for tag, value in _TAG.iter_unpack(data):
-        if tag == NEEDED:
-            needed.append(value)
-        elif not tag:
-            break
-        else:
-            elf.tags[tag] = value
+    entries = list(_TAG.iter_unpack(data))
+    kinds = [tag for tag, _ in entries]
+    if 0 in kinds:
+        del entries[kinds.index(0) :]
+    needed = [value for tag, value in entries if tag == NEEDED]
+    elf.tags = dict(entries)
     tags = elf.tags
     try:
         at, left = elf.place(tags.get(STRTAB, -1))
     except ElfError:
         raise ElfError("damaged", "its string table lies outside the file") from None
-    strings = tables.Strings(fd, at, min(tags.get(STRSZ, left), left))
+    strings = tables.Strings(file, at, min(tags.get(STRSZ, left), left))
     if interp[1] and interp[0] < elf.size:
-        found = os.pread(fd, min(interp[1], 4096), interp[0])
+        found = file.read(min(interp[1], 4096), interp[0])
         elf.interp = os.fsdecode(found.split(b"\0")[0])
     elf.needed = tuple(strings.at(offset) for offset in needed)
     elf.soname = strings.at(tags[SONAME]) if SONAME in tags else ""
@@ -227,10 +244,11 @@ def _segments(elf: Elf, fd: int, table: bytes) -> None:
     elf.rpath = strings.at(tags[RPATH]) if RPATH in tags and RUNPATH not in tags else ""
     elf.flags_1 = tags.get(FLAGS_1, 0)
     if VERNEED in tags:
-        chain, count = tables.Chain(fd, *elf.place(tags[VERNEED])), tags.get(VERNEEDNUM, 0)
+        chain, count = tables.Chain(file, *elf.place(tags[VERNEED])), tags.get(VERNEEDNUM, 0)
         elf.verneed, elf.versions, elf.sources = tables.needed_versions(chain, count, strings)
     if VERDEF in tags:
-        chain, count = tables.Chain(fd, *elf.place(tags[VERDEF])), tags.get(VERDEFNUM, 0)
+        chain, count = tables.Chain(file, *elf.place(tags[VERDEF])), tags.get(VERDEFNUM, 0)
         defined = tables.defined_versions(chain, count, strings)
         elf.verdef = frozenset(os.fsdecode(node[1:]) for node in defined.values())
         elf.versions.update(defined)
+    return note

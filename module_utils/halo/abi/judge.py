@@ -136,10 +136,14 @@ class Judge:
     def _beside(self, user: Object, name: str) -> str:
         """Return where the same package or environment has a library that whoever loads this has loaded before."""
         packages = python.site(user.path)
-        for other in self._check.selected.get(name, ()):
-            shared = posixpath.commonpath([user.path, other.path])
-            if (packages and python.site(other.path) == packages) or shared not in _SHARED:
-                return other.path
+        beside = {
+            other.path: posixpath.commonpath([user.path, other.path]) for other in self._check.selected.get(name, ())
+        }
+        near = {path: shared for path, shared in beside.items() if shared not in _SHARED}
+        if packages:
+            near.update((path, shared) for path, shared in beside.items() if python.site(path) == packages)
+        if near:
+            return max(near, key=lambda path: (len(near[path]), path))
         return python.shipped(self._loader.root, name, packages) if packages else ""
 
     def _node(self, fault: Fault, numbers: list[int]) -> None:
@@ -177,6 +181,8 @@ class Judge:
 
     def _symbol(self, fault: Fault, numbers: list[int]) -> None:
         """Judge symbols, but not those that are missing because their library or node is."""
+        # Where the fewest libraries are missing, the most can be said about symbols.
+        numbers = sorted(numbers, key=lambda number: len(self._gathered.cases[number].closure.missing))
         case = self._gathered.cases[numbers[0]]
         unresolved = self._gathered.unresolved[fault, numbers[0]]
         user, lost = fault.object, [missing.name for missing in case.closure.missing]

@@ -43,6 +43,10 @@ class Loader:
         library_path: LD_LIBRARY_PATH.
         preload: LD_PRELOAD.
         levels: The glibc-hwcaps directories that its CPU can use, best first; those of this machine by default.
+
+    Attributes:
+        glibc: The host's version of glibc, empty where it has none.
+        isa: The level of x86-64 that the CPU has, 1 to 4.
     """
 
     def __init__(
@@ -50,6 +54,7 @@ class Loader:
     ) -> None:
         self.root = root
         self.levels = cpu_levels() if levels is None else levels
+        self.isa = 1 + len(self.levels)
         self._library_path = expanded(library_path.replace(";", ":"), "") if library_path else ()
         self._preload = (*re.split(r"[ :]+", preload.strip()), *root.text("/etc/ld.so.preload").split())
         self._objects: dict[str, Object | _Refusal] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from .closure import Closure, Object
@@ -41,6 +41,20 @@ class Problem:
     def as_dict(self) -> dict[str, Any]:
         """Return the plain form."""
         return asdict(self)
+
+    def printable(self) -> Problem:
+        """Return it with escapes for what a terminal cannot or should not show: names are any bytes."""
+        changed: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if isinstance(value, str) and not value.isprintable():
+                changed[name] = _escaped(value)
+            elif isinstance(value, tuple) and not all(text.isprintable() for text in value):
+                changed[name] = tuple(map(_escaped, value))
+        return replace(self, **changed) if changed else self
+
+
+def _escaped(text: str) -> str:
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import posixpath
+import stat
 from pathlib import Path
 
 _MOST_LINKS = 40
@@ -22,6 +23,7 @@ class Root:
         self.top = "" if top == "/" else top
         self._real: dict[str, str] = {"/": "/"}
         self._names: dict[str, frozenset[str]] = {}
+        self._exposed: dict[str, str] = {}
 
     def outside(self, path: str) -> str:
         """Return the path of this machine for one of the host."""
@@ -41,6 +43,10 @@ class Root:
             OSError: The links lead in a circle. That something is missing at the end is no error here.
         """
         return self._follow(path, 0)
+
+    def note(self, path: str) -> None:
+        """Remember that a path has no symbolic links, as somebody saw who listed its directory."""
+        self._real[path] = path
 
     def _follow(self, path: str, links: int) -> str:
         known = self._real.get(path)
@@ -81,6 +87,20 @@ class Root:
                 names = frozenset()
             self._names[directory] = names
         return names
+
+    def exposed(self, directory: str) -> str:
+        """Return the directory in which everybody may make this one, or what is in it; empty where only owners may."""
+        found = self._exposed.get(directory)
+        if found is None:
+            try:
+                mode = os.lstat(self.top + self.real(directory)).st_mode
+                found = directory if stat.S_ISDIR(mode) and mode & stat.S_IWOTH else ""
+            except FileNotFoundError:
+                found = self.exposed(posixpath.dirname(posixpath.normpath(directory)))
+            except (OSError, ValueError):
+                found = ""
+            self._exposed[directory] = found
+        return found
 
     def text(self, path: str) -> str:
         """Return a small text file's contents, nothing if it cannot be read."""

@@ -17,6 +17,9 @@ _EXECUTABLE = 1
 
 def judge(check: Check) -> None:
     """Add the problems to the check's result."""
+    if not check.loader.glibc:
+        text = "there is no libc.so.6 of glibc for x86-64, so that whatever needs it is reported as missing it"
+        check.problem("ABI.NO_GLIBC", "info", check.loader.root.top or "/", "", text, "")
     _files(check)
     told: set[tuple[object, ...]] = set()
     for case in check.gathered.cases:
@@ -38,6 +41,11 @@ def _files(check: Check) -> None:
                 check.problem("ABI.DAMAGED", "error", found.path, "its whole contents", text, remedy)
             if not found.elf.program and (found.elf.stack is None or found.elf.stack & _EXECUTABLE):
                 _stack(check, found)
+            if found.elf.isa > check.loader.isa:
+                text = f'this CPU has x86-64-v{check.loader.isa}; the loader ends with "CPU ISA level is lower"'
+                remedy = f"take a build for x86-64-v{check.loader.isa}"
+                check.problem("ABI.CPU", "error", found.path, f"x86-64-v{found.elf.isa}", text, remedy)
+            _search_path(check, found)
 
 
 def _stack(check: Check, found: Object) -> None:
@@ -47,6 +55,19 @@ def _stack(check: Check, found: Object) -> None:
     remedy = f"patchelf --clear-execstack {found.path}, or GLIBC_TUNABLES=glibc.rtld.execstack=2 for the process"
     severity = "error" if refused else "warning"
     check.problem("ABI.EXECUTABLE_STACK", severity, found.path, "an executable stack", text, remedy)
+
+
+def _search_path(check: Check, found: Object) -> None:
+    """Note where others can put a library that is then loaded: a build's path that is left over, mostly."""
+    text = found.elf.runpath or found.elf.rpath
+    if text and not all(part.startswith(("/", "$")) for part in text.split(":")):
+        shown = "it looks in the directory in which the program is started"
+        check.problem("ABI.SEARCH_PATH_OPEN", "info", found.path, f"RUNPATH {text}", shown, "")
+    for directory in (*found.rpath, *(found.runpath or ())):
+        if exposed := check.loader.root.exposed(directory):
+            remedy = f"patchelf --set-rpath without {directory} {found.path}, or chmod o-w {exposed}"
+            shown = f"everybody may write to {exposed}"
+            check.problem("ABI.SEARCH_PATH_OPEN", "warning", found.path, f"RUNPATH {directory}", shown, remedy)
 
 
 def _copies(check: Check, case: Case, told: set[tuple[object, ...]]) -> None:
@@ -62,11 +83,12 @@ def _copies(check: Check, case: Case, told: set[tuple[object, ...]]) -> None:
 
 def _twice(case: Case) -> Iterator[tuple[str, list[Object]]]:
     """Yield what a process must not have twice, and the objects that are in it."""
-    stems: dict[str, list[Object]] = defaultdict(list)
+    groups: dict[str, list[Object]] = defaultdict(list)
     for loaded in case.closure.objects:
-        stems[releases.stem(loaded.elf.soname)].append(loaded)
-    for what, names in releases.ONCE:
-        found = [copy for name in names for copy in stems.get(name, ())]
+        what = releases.ONCE.get(releases.stem(loaded.elf.soname))
+        if what:
+            groups[what].append(loaded)
+    for what, found in groups.items():
         if len(found) > 1:
             yield what, found
 

@@ -29,16 +29,18 @@ ROCM = (
     (re.compile(r"^amd_comgr_"), "libamd_comgr"),
     (re.compile(r"^(rsmi|amdsmi)_"), "librocm_smi64 or libamd_smi"),
 )
-#: What must not be in one process twice, or with each other: a name for it, SONAMEs without number.
-ONCE = (
-    ("the HIP runtime", ("libamdhip64",)),
-    ("the HSA runtime", ("libhsa-runtime64",)),
-    ("amd-smi", ("libamd_smi",)),
-    ("rocm-smi", ("librocm_smi64",)),
-    ("LLVM", ("libLLVM",)),
-    ("the GNU C++ library", ("libstdc++",)),
-    ("an OpenMP runtime", ("libgomp", "libomp", "libiomp5")),
-)
+#: What must not be in one process twice, nor beside another of the same kind: SONAMEs without number.
+ONCE = {
+    "libamdhip64": "the HIP runtime",
+    "libhsa-runtime64": "the HSA runtime",
+    "libamd_smi": "amd-smi",
+    "librocm_smi64": "rocm-smi",
+    "libLLVM": "LLVM",
+    "libstdc++": "the GNU C++ library",
+    "libgomp": "an OpenMP runtime",
+    "libomp": "an OpenMP runtime",
+    "libiomp5": "an OpenMP runtime",
+}
 
 
 @lru_cache(maxsize=4096)

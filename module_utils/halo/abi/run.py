@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -46,6 +47,17 @@ def check(request: Request) -> Result:
     Raises:
         RequestError: Something that the request names is not there.
     """
+    collecting = gc.isenabled()
+    # Nothing becomes garbage here that only the collector would find, and its search costs a tenth of the time.
+    gc.disable()
+    try:
+        return _check(request)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _check(request: Request) -> Result:
     root = Root(request.root)
     if unknown := set(request.environment) - set(VARIABLES):
         raise RequestError(f"{', '.join(sorted(unknown))} does not change what is loaded; {' and '.join(VARIABLES)} do")
@@ -58,5 +70,8 @@ def check(request: Request) -> Result:
         run.run([root.inside(path) for path in request.paths])
     except OSError as error:
         raise RequestError(f"{error.filename}: {error.strerror}") from None
+    except ValueError as error:
+        raise RequestError(str(error)) from None
     Judge(run).judge()
+    run.result.problems = [problem.printable() for problem in run.result.problems]
     return run.result

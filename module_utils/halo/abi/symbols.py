@@ -103,12 +103,13 @@ class Tables:
 
     Args:
         elf: The object.
-        defined: Whether definitions are wanted, too. With a GNU hash what is undefined stands in front of them.
+        defined: Whether definitions are wanted, too. With a GNU hash what is undefined stands in front of them, but
+            for functions of which a program takes the address: those are listed, though others define them.
     """
 
     def __init__(self, elf: Elf, defined: bool = True) -> None:
         self._elf = elf
-        self._defined = defined
+        self._defined = defined or bool(elf.interp)
         self.first = self.count = 0
         self.symbols = self.strings = b""
         #: The hash of each symbol from ``first`` on, but for its low bit; empty where there is no GNU hash.

@@ -30,19 +30,34 @@ class ElfError(Exception):
         self.kind = kind
 
 
+class File:
+    """An open file whose beginning is read at once: most objects have all that is wanted there.
+
+    Args:
+        fd: The file; whoever opened it closes it.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.head = os.pread(fd, 16_384, 0)
+
+    def read(self, size: int, offset: int) -> bytes:
+        """Return the bytes at an offset, fewer where the file ends."""
+        end = offset + size
+        return self.head[offset:end] if end <= len(self.head) else os.pread(self._fd, size, offset)
+
+
 class Strings:
     """The dynamic string table, of which a few names are wanted and tens of megabytes may be there.
 
     Args:
-        fd: The file.
+        file: The file.
         start: Where the table is.
         size: Its length in bytes.
     """
 
-    _BLOCK = 4096
-
-    def __init__(self, fd: int, start: int, size: int) -> None:
-        self._fd = fd
+    def __init__(self, file: File, start: int, size: int) -> None:
+        self._file = file
         self._start = start
         self._size = size
         self._blocks: dict[int, bytes] = {}
@@ -57,19 +72,34 @@ class Strings:
         Raises:
             ElfError: It does not lie in the table, or has no end.
         """
-        if offset >= self._size:
+        number, start = offset >> 12, offset & 4095
+        block = self._blocks.get(number)
+        if block is None:
+            block = self._block(number)
+        end = block.find(b"\0", start)
+        return block[start:end] if end >= 0 else self._long(number, start)
+
+    def _block(self, number: int) -> bytes:
+        at = number << 12
+        if at >= self._size:
             raise ElfError("damaged", "a name lies outside its string table")
-        number, start = divmod(offset, self._BLOCK)
-        pieces: list[bytes] = []
-        while number * self._BLOCK < self._size and len(pieces) * self._BLOCK <= _LONGEST_STRING:
-            block = self._blocks.get(number)
-            if block is None:
-                block = self._blocks[number] = os.pread(self._fd, self._BLOCK, self._start + number * self._BLOCK)
-            end = block.find(b"\0", start)
+        block = self._blocks[number] = self._file.read(min(4096, self._size - at), self._start + at)
+        return block
+
+    def _long(self, number: int, start: int) -> bytes:
+        """Return a name that does not end in the block where it begins."""
+        if start >= len(self._blocks[number]):
+            raise ElfError("damaged", "a name lies outside its string table")
+        pieces = [self._blocks[number][start:]]
+        while len(pieces) << 12 <= _LONGEST_STRING:
+            number += 1
+            if number << 12 >= self._size:
+                break
+            block = self._blocks.get(number) or self._block(number)
+            end = block.find(b"\0")
             if end >= 0:
-                return b"".join([*pieces, block[start:end]]) if pieces else block[start:end]
-            pieces.append(block[start:])
-            number, start = number + 1, 0
+                return b"".join([*pieces, block[:end]])
+            pieces.append(block)
         raise ElfError("damaged", "a name in its string table has no end")
 
 
@@ -77,13 +107,13 @@ class Chain:
     """A table whose entries point to each other, read in windows that grow.
 
     Args:
-        fd: The file.
+        file: The file.
         start: Where the table begins.
         left: How many bytes there can be at most.
     """
 
-    def __init__(self, fd: int, start: int, left: int) -> None:
-        self._fd = fd
+    def __init__(self, file: File, start: int, left: int) -> None:
+        self._file = file
         self._start = start
         self._left = left
         self._data = b""
@@ -97,7 +127,7 @@ class Chain:
         end = at + form.size
         if end > len(self._data):
             size = min(max(end, 2 * len(self._data), 1024), self._left)
-            self._data = os.pread(self._fd, size, self._start)
+            self._data = self._file.read(size, self._start)
             if end > len(self._data):
                 raise ElfError("damaged", "a version table lies outside the file")
         return form.unpack_from(self._data, at)

@@ -80,6 +80,7 @@ class Walk:
                     if _OTHER.search(entry.name):
                         self.counts["name"] += 1
                     elif self._first(info.st_dev, entry.inode()):
+                        self.root.note(f"{prefix}/{entry.name}")
                         yield f"{prefix}/{entry.name}"
             waiting.extend(reversed(below))
 
