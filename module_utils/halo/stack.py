@@ -94,7 +94,7 @@ def resolve(
         "gfx_source": source,
         "apu": entry.get("apu"),
         "on_apu": True if host["halo_cpu"] or any(gpu.get("apu") for gpu in gpus) else False if gpus else None,
-        "rocm": stack_fill.rocm(entry["rocm"], gfx, stacks, request.mirror),
+        "rocm": stack_fill.rocm(entry["rocm"], stack["channel"], gfx, stacks, request.mirror),
         "archive": stack_fill.archive(entry.get("archive"), request.mirror),
         "toolchain": entry["toolchain"],
         "kernel": stack.get("kernel", []),

@@ -11,11 +11,14 @@ from .findings import Finding
 GFX = "{gfx}"
 
 
-def rocm(entry: Mapping[str, Any], gfx: str, stacks: Sequence[Mapping[str, Any]], mirror: str = "") -> dict[str, Any]:
+def rocm(
+    entry: Mapping[str, Any], channel: str, gfx: str, stacks: Sequence[Mapping[str, Any]], mirror: str = ""
+) -> dict[str, Any]:
     """Return what an entry says of ROCm, for one target.
 
     Args:
         entry: ``rocm`` of an entry of a stack.
+        channel: The stack's channel.
         gfx: The target.
         stacks: The stacks there are; channels that an entry excludes are made of their packages.
         mirror: As :func:`archive` takes it.
@@ -23,9 +26,10 @@ def rocm(entry: Mapping[str, Any], gfx: str, stacks: Sequence[Mapping[str, Any]]
     filled: dict[str, Any] = _with_target(entry, gfx)
     filled["replaces"] = list(filled.get("replaces", []))
     filled["metas"] = list(filled.get("metas", []))
-    # Before the conflicts, which are the names of channels until they are filled in.
-    filled["foreign_origins"] = origins_of(filled.get("conflicts", []), stacks)
-    filled["foreign_uris"] = uris_of(filled.get("conflicts", []), stacks, mirror)
+    # The distribution's archive is everybody's.
+    others = sorted({stack["channel"] for stack in stacks} - {channel, "distro"})
+    filled["foreign_origins"] = origins_of(others, stacks)
+    filled["foreign_uris"] = uris_of(others, stacks, mirror)
     filled["conflicts"] = [
         {"channel": channel, "packages": packages_of(channel, stacks)} for channel in filled.get("conflicts", [])
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,12 @@ _ATTEMPTED = (("PROOF.", "VERIFY."), ("_FAILED", "_DIFFERS"))
 
 _NARROW = 60
 
+#: Lines of apt's preferences, which are copied into a file as they are.
+_PREFERENCES = re.compile(r"\s*(?:Package|Pin|Pin-Priority): ")
+
+#: Code of what was done -> code with which check mode foretold it.
+_FORETELLS = {"REPAIR.DONE": "REPAIR.WOULD"}
+
 
 @dataclass
 class Stage:
@@ -43,7 +50,7 @@ class Stage:
     @property
     def findings(self) -> list[dict[str, Any]]:
         """The findings, without those of check mode that really came about."""
-        about = {(finding["code"], finding["subject"]) for finding in self.seen}
+        about = {(_FORETELLS.get(finding["code"], finding["code"]), finding["subject"]) for finding in self.seen}
         return [f for f in self.foretold if (f["code"], f["subject"]) not in about] + self.seen
 
     def verdict(self, stopped: bool) -> str:
@@ -208,6 +215,9 @@ def _wrap(text: str, width: int, indent: str, hang: str = "") -> list[str]:
     """
     lines: list[str] = []
     for line in filter(str.strip, text.splitlines()):
+        if _PREFERENCES.match(line):
+            lines.append(f"{indent}{hang}{line.strip()}")
+            continue
         lines += textwrap.wrap(
             line,
             width,

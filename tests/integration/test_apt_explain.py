@@ -101,6 +101,18 @@ def test_a_version_of_a_release_at_priority_100_takes_a_pin_on_its_chain(newer: 
     settled(newer, {"name": "rocminfo", "version": "6.1.2*"}, "trixie")
 
 
+@pytest.mark.parametrize("newer", ["trixie"], indirect=True)
+def test_compilers_pinned_to_the_hosts_release_do_not_take_the_same_major_of_another(newer: AptHost) -> None:
+    """Both releases have gcc-12; the other's needs more of its own than a pin to `12.*` would bring."""
+    wanted = {"name": "gcc-12", "version": "12.*", "origin": "Debian"}
+    pin = {"file": "halo-toolchain_pin", "packages": ["gcc-12"], "priority": 990}
+    by_version = newer.plan(wanted, pins=[{**pin, "version": "12.*"}], refresh="never")
+    assert by_version.codes == ["APT.UNSOLVABLE"], "else this shows nothing"
+    answer = newer.plan(wanted, pins=[{**pin, "release": "o=Debian,n=bookworm*"}], refresh="never")
+    assert answer.codes == [], answer["msg"]
+    assert answer.changes()["gcc-12"]["suite"].startswith("bookworm")
+
+
 @pytest.mark.skipif(not os.environ.get("HALO_SOAK"), reason="fetches sid's index, which `./halo soak` does")
 @pytest.mark.parametrize("newer", ["sid"], indirect=True)
 def test_a_package_of_sid_takes_a_pin_on_its_chain(newer: AptHost) -> None:

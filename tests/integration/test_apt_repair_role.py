@@ -124,6 +124,7 @@ def test_signed_by_conflict_a_plan_alone_says_what_would_be_repaired_and_changes
     assert any(evidence.startswith("SOURCE.CONFLICT") for evidence in told), told
     # What ends it is what it lacks, and not the sources.
     assert host.errors(ran, "apt_transaction") == ["APT.PYTHON_ABSENT"]
+    assert host.findings(ran, "apt_transaction")[0]["remedy"].startswith("first `./halo repair`")
 
 
 def test_signed_by_conflict_ends_the_run_before_apt_is_called_where_nobody_repairs(host: Host) -> None:

@@ -38,7 +38,7 @@ REFUSED = [
 def test_a_change_beyond_the_permissions_names_the_variable_that_permits_it(item, code, permission):
     findings = refusals([item], Permissions())
     assert [finding.code for finding in findings] == [code]
-    assert f"apt_transaction_permit_{permission}: [pkg-a]" in findings[0].remedy
+    assert f'-e \'{{"apt_transaction_permit_{permission}": ["pkg-a"]}}\'' in findings[0].remedy
     assert "why" in findings[0].evidence
     assert refusals([item], Permissions(**{permission: ("pkg-a",)})) == []
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from ansible.module_utils.halo import openpgp
-from ansible.module_utils.halo.audit.model import Entry, bare
+from ansible.module_utils.halo.audit.model import Entry, Problem, bare
 from ansible.module_utils.halo.repair import keys
-from ansible.module_utils.halo.repair.model import RefusedError
+from ansible.module_utils.halo.repair.carry_out import backup, carry_out
+from ansible.module_utils.halo.repair.model import FileRepair, RefusedError, Repairs
 from ansible.module_utils.halo.repair.sources import rewritten
 
 from tests.unit.gpg_home import GpgHome
@@ -49,6 +54,68 @@ def test_part_of_a_stanza_that_no_field_tells_is_refused() -> None:
 
 def test_a_whole_stanza_goes_with_its_comments_and_its_gap() -> None:
     assert rewritten(f"{STANZA}\n{STANZA}", [*entries(), *entries(10)], entries(), {}, {}) == STANZA
+
+
+def test_a_line_of_blanks_is_part_of_its_stanza_as_for_apt() -> None:
+    text = "Types: deb\nURIs: http://a.test\nSuites: jammy\n \t\nComponents: main\n"
+    (entry,) = [replace(one, line=1, shared=1) for one in entries(type="deb", uri="http://a.test", suite="jammy")]
+    assert rewritten(text, [entry], [entry], {}, {}) == ""
+    assert rewritten(text, [entry], [], {entry: "noble"}, {}) == text.replace("jammy\n \t\n", "noble\n")
+
+
+@pytest.mark.parametrize("odd", ["\x0c", "\x0b", "\x1c", "\x85", "\u2028", "\r"])
+def test_only_a_line_feed_ends_a_line_as_for_apt(odd: str) -> None:
+    text = f"# a{odd}b\ndeb http://a.test jammy main\ndeb http://b.test jammy main\n"
+    every = [
+        Entry(FILE, line, 0, "deb", f"http://{site}.test", "jammy", ("main",)) for line, site in ((2, "a"), (3, "b"))
+    ]
+    assert rewritten(text, every, every[:1], {}, {}) == text.replace("deb http://a.test jammy main\n", "")
+
+
+def test_a_changed_field_keeps_the_line_ends_of_its_file() -> None:
+    text = STANZA.replace("\n", "\r\n")
+    new = {one: one.suite.replace("jammy", "noble") for one in entries()}
+    assert rewritten(text, entries(), [], new, {}) == text.replace("jammy", "noble")
+
+
+def test_a_file_keeps_owner_and_mode_and_is_never_readable_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "etc/apt/sources.list.d/a.list"
+    path.parent.mkdir(parents=True)
+    path.write_text("deb http://u:secret@a.test jammy main\n")
+    path.chmod(0o600)
+    if os.geteuid() == 0:
+        os.chown(path, 1234, 1234)
+    owner = path.stat()
+    problem = Problem("SOURCE.WRONG_SUITE", "warning", "a", "evidence", "remedy")
+    change = FileRepair(
+        "/etc/apt/sources.list.d/a.list", path.read_bytes(), b"deb http://u:secret@a.test noble main\n", (problem,)
+    )
+    (done,) = carry_out(Repairs((change,)), str(tmp_path), 1)
+    assert done.code == "REPAIR.DONE"
+    assert (path.stat().st_mode, path.stat().st_uid, path.stat().st_gid) == (owner.st_mode, owner.st_uid, owner.st_gid)
+    copy = tmp_path / backup(change).lstrip("/")
+    assert copy.read_bytes() == change.before and copy.stat().st_uid == owner.st_uid
+
+
+def test_what_cannot_be_written_is_an_error_and_what_was_written_before_is_told(tmp_path: Path) -> None:
+    parts = tmp_path / "etc/apt/sources.list.d"
+    parts.mkdir(parents=True)
+    problem = Problem("SOURCE.TWICE", "warning", "a", "evidence", "remedy")
+    for name in ("a.list", "b.list"):
+        (parts / name).write_text("old\n")
+    changes = [
+        FileRepair(f"/etc/apt/sources.list.d/{name}", b"old\n", b"new\n", (problem,))
+        for name in ("a.list", "b.list", "c.list")
+    ]
+    # A directory stands where the new file would be written first.
+    (parts / ".b.list.new").mkdir()
+    (parts / ".b.list.new/x").touch()
+    findings = carry_out(Repairs(tuple(changes)), str(tmp_path), 1)
+    assert [(one.code, one.subject) for one in findings] == [
+        ("REPAIR.DONE", "/etc/apt/sources.list.d/a.list"),
+        ("REPAIR.FAILED", "/etc/apt/sources.list.d/b.list"),
+    ]
+    assert [(parts / name).read_text() for name in ("a.list", "b.list")] == ["new\n", "old\n"]
 
 
 def test_suites_are_rewritten_in_place() -> None:

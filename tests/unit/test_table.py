@@ -81,6 +81,36 @@ def test_the_same_finding_of_three_plays_is_one_and_differing_ones_stay() -> Non
     assert [len(row["findings"]) for row in rows] == [2, 1]
 
 
+def test_what_was_repaired_takes_the_place_of_what_would_be() -> None:
+    run = table.Run()
+    run.add(
+        "d13",
+        "apt_repair",
+        "ok",
+        result(finding("REPAIR.WOULD", "info", subject="/a"), finding("REPAIR.WOULD", "info", subject="/b")),
+        True,
+    )
+    run.add("d13", "apt_repair", "ok", result(finding("REPAIR.DONE", "info", subject="/a")))
+    (row,) = run.report()["hosts"]["d13"]["stages"]
+    assert [(one["code"], one["subject"]) for one in row["findings"]] == [("REPAIR.WOULD", "/b"), ("REPAIR.DONE", "/a")]
+
+
+def test_a_stanza_of_preferences_is_never_wrapped() -> None:
+    packages = " ".join(f"a-package-{number}" for number in range(40))
+    run = table.Run()
+    stanza = f"Package: {packages}\nPin: release o=Debian,n=trixie\nPin-Priority: 990"
+    run.add(
+        "d13",
+        "apt_transaction",
+        "failed",
+        result(finding(remedy=f"let apt take these:\n  {stanza}\ntried: 5 to upgrade")),
+    )
+    shown = table.render(run.report(), 100)
+    block = shown[shown.index("Package:") :].splitlines()[:3]
+    assert "\n".join(line.strip() for line in block) == stanza
+    assert len({len(line) - len(line.lstrip()) for line in block[1:]}) == 1
+
+
 def test_findings_of_loop_items_are_found() -> None:
     loop = {"results": [result(finding(subject="a")), {"skipped": True}, "squashed", result(finding(subject="b"))]}
     assert [found["subject"] for found in table.findings_of(loop)] == ["a", "b"]

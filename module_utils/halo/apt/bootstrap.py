@@ -52,9 +52,15 @@ def install(lock_timeout_s: int, files: Mapping[str, str | None] | None = None) 
     return (broken if said else []) or [absent(said or f"{PACKAGE} is installed, and {PYTHON} cannot import apt_pkg")]
 
 
-def absent(evidence: str) -> Finding:
-    """Return the finding that python3-apt is missing."""
-    return Finding("APT.PYTHON_ABSENT", "error", PACKAGE, evidence, REMEDY)
+def absent(evidence: str, to_repair: bool = False) -> Finding:
+    """Return the finding that python3-apt is missing.
+
+    Args:
+        evidence: What was tried.
+        to_repair: Whether a repair is still to come, without which apt may install nothing.
+    """
+    remedy = f"first `./halo repair`, then {REMEDY}" if to_repair else REMEDY
+    return Finding("APT.PYTHON_ABSENT", "error", PACKAGE, evidence, remedy)
 
 
 def _broken(said: str, lock_timeout_s: int) -> list[Finding]:

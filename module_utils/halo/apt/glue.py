@@ -102,7 +102,7 @@ def plan(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
         findings.append(_elsewhere(params["root"]))
     if not has_python_apt():
         evidence = f"neither this interpreter nor {python.PYTHON} can import apt_pkg"
-        findings.append(python.absent(evidence))
+        findings.append(python.absent(evidence, bool(params["files"] or params["repairs"])))
     if wishes is None or found.errors(findings):
         return _answer(None, findings)
     sources, unusable = prepare(params["sources"], params["root"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 
 from ..findings import Finding
@@ -33,12 +34,24 @@ def refusals(
         forced: Gives for a change and the permission that it lacks what forces it, a line a step; nothing where
             another plan could do without it. Then the finding has the change's own reasons.
     """
-    return [
-        _refusal(change, what, code, remedies, forced(change, what) or change.reasons)
+    refused = [
+        (change, what, code)
         for change in changes
         for what, code in needed(change)
         if not permissions.allow(what, change.name, exact=code == "APT.ESSENTIAL_REFUSED")
     ]
+    names: dict[str, list[str]] = {}
+    for change, what, _ in refused:
+        names.setdefault(what, []).append(change.name)
+    return [
+        _refusal(change, what, code, remedies, forced(change, what) or change.reasons, typed(what, names[what]))
+        for change, what, code in refused
+    ]
+
+
+def typed(what: str, names: Iterable[str]) -> str:
+    """Return a permission for all of some packages as it is typed; a list without JSON would be one text."""
+    return "-e '" + json.dumps({f"apt_transaction_permit_{what}": list(names)}) + "'"
 
 
 def needed(change: Change) -> Iterable[tuple[str, str]]:
@@ -55,11 +68,13 @@ def needed(change: Change) -> Iterable[tuple[str, str]]:
         yield "change_held", _CODES["change_held"]
 
 
-def _refusal(change: Change, what: str, code: str, remedies: Sequence[Remedy], reasons: Sequence[str]) -> Finding:
+def _refusal(
+    change: Change, what: str, code: str, remedies: Sequence[Remedy], reasons: Sequence[str], permission: str
+) -> Finding:
     versions = " -> ".join(filter(None, (change.old, change.new)))
     source = f" from {change.origin} {change.suite}" if change.origin else ""
     evidence = "\n".join([f"{change.kind} {versions}{source}:", *reasons])
-    remedy = f"if that is right, set apt_transaction_permit_{what}: [{change.name}]"
+    remedy = f"if that is right, {permission}"
     advice = [item.text for item in remedies if item.fits(what, change.name)]
     if advice and code != "APT.ESSENTIAL_REFUSED":
         remedy = advice[0]

@@ -15,7 +15,8 @@ from .model import Command, FileRepair, Repairs, what
 
 #: Where copies lie: outside apt's directories, which would read or complain about them.
 BACKUP = "/var/lib/halo/backup"
-_LOCK = "/var/lib/dpkg/lock-frontend"
+_FRONTEND = Path("/var/lib/dpkg/lock-frontend")
+_LOCK = Path("/var/lib/dpkg/lock")
 
 
 def carry_out(repairs: Repairs, root: str, lock_timeout_s: int) -> list[Finding]:
@@ -26,18 +27,26 @@ def carry_out(repairs: Repairs, root: str, lock_timeout_s: int) -> list[Finding]
         root: The host's root directory; commands are run where that is ``/`` alone.
         lock_timeout_s: Seconds to wait for dpkg's lock.
 
-    Raises:
-        OSError: A file cannot be written. Those before it are.
+    Returns:
+        ``REPAIR.DONE`` for what was done. The first ``REPAIR.FAILED`` ends it: what comes behind is as it was.
     """
-    findings = []
+    findings: list[Finding] = []
     for file in repairs.files:
-        copy = _keep(file, root)
-        _write(file, root)
+        try:
+            copy = _keep(file, root)
+            _write(file, root)
+        except OSError as error:
+            evidence = f"{file.name} stays as it was: {error.strerror or error}"
+            remedy = "make room on its file system and that of /var/lib/halo, make both writable, and run again"
+            return [*findings, Finding("REPAIR.FAILED", "error", file.name, evidence, remedy)]
         evidence = f"{'changed' if file.after is not None else 'removed'}; a copy is in {copy}. {what(file.problems)}"
         findings.append(Finding("REPAIR.DONE", "info", file.name, evidence))
     if repairs.commands and root == "/":
         try:
-            with locks.file(Path(_LOCK), lock_timeout_s):
+            with locks.file(_FRONTEND, lock_timeout_s):
+                # dpkg takes this one itself, and does not wait for it.
+                with locks.file(_LOCK, lock_timeout_s):
+                    pass
                 findings += [_run(command) for command in repairs.commands]
         except AptError as error:
             findings += error.findings
@@ -53,7 +62,7 @@ def _keep(file: FileRepair, root: str) -> str:
     name = backup(file)
     target = Path(root) / name.lstrip("/")
     target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    shutil.copy2(Path(root) / file.name.lstrip("/"), target)
+    _copy_owner(Path(shutil.copy2(Path(root) / file.name.lstrip("/"), target)), Path(root) / file.name.lstrip("/"))
     return name
 
 
@@ -64,12 +73,25 @@ def _write(file: FileRepair, root: str) -> None:
         return
     # apt passes over hidden files, so it reads either the old or the new one.
     temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("wb") as stream:
-        stream.write(file.after)
-        stream.flush()
-        os.fsync(stream.fileno())
-    shutil.copystat(path, temporary)
-    temporary.replace(path)
+    temporary.unlink(missing_ok=True)
+    try:
+        # Nobody else reads it before it has the mode of what it takes the place of, which may hold a password.
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+            stream.write(file.after)
+            stream.flush()
+            os.fsync(stream.fileno())
+        _copy_owner(temporary, path)
+        shutil.copystat(path, temporary)
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _copy_owner(target: Path, source: Path) -> None:
+    owner = source.stat()
+    if (owner.st_uid, owner.st_gid) != (target.stat().st_uid, target.stat().st_gid):
+        os.chown(target, owner.st_uid, owner.st_gid)
 
 
 def _run(command: Command) -> Finding:

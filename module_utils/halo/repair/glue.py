@@ -13,6 +13,9 @@ from .carry_out import carry_out
 from .model import FileRepair, Repairs
 from .plan import plan
 
+#: Files of keys, which mostly are no text.
+_STORES = ("/etc/apt/trusted.gpg", "/etc/apt/keyrings/")
+
 #: The parameters of module ``apt_repair``.
 REPAIR_ARGUMENTS: dict[str, Any] = {
     **{name: spec for name, spec in AUDIT_ARGUMENTS.items() if name != "online"},
@@ -38,26 +41,31 @@ def repair(params: Mapping[str, Any], check_mode: bool) -> dict[str, Any]:
     except OSError as error:
         remedy = "make the file system of this path writable, and run again"
         failed = Finding("REPAIR.FAILED", "error", str(error.filename or params["root"]), str(error), remedy)
-        return _answer(Repairs(), [failed], [])
+        return _answer(Repairs(), [failed], [], False)
     findings = [*done, *repairs.findings]
     if check_mode:
         # What will be repaired is no reason to stop, so only the rest of what was found is told with its severity.
-        groups = [*(file.problems for file in repairs.files), *(command.problems for command in repairs.commands)]
-        mended = [problem for group in groups for problem in group]
-        findings += [problem.finding for problem in state.problems if problem not in mended]
-        findings += [Finding("REPAIR.WOULD", "info", one.subject, f"{one.code}: {one.evidence}") for one in mended]
+        mended = [(file.name, problem) for file in repairs.files for problem in file.problems]
+        mended += [("dpkg", problem) for command in repairs.commands for problem in command.problems]
+        problems = [problem for _, problem in mended]
+        findings += [problem.finding for problem in state.problems if problem not in problems]
+        findings += [Finding("REPAIR.WOULD", "info", name, f"{one.code}: {one.evidence}") for name, one in mended]
     else:
         findings += state.all_findings
-    answer = _answer(repairs, findings, [problem.as_dict() for problem in state.problems])
+    # Below another root directory no command is run.
+    changed = bool(repairs.files or (repairs.commands and params["root"] == "/"))
+    if found.errors(done):
+        changed = any(finding.code == "REPAIR.DONE" for finding in done)
+    answer = _answer(repairs, findings, [problem.as_dict() for problem in state.problems], changed)
     return {**answer, "files": _to_come(repairs) if check_mode else {}}
 
 
-def _answer(repairs: Repairs, findings: list[Finding], problems: list[dict[str, Any]]) -> dict[str, Any]:
+def _answer(repairs: Repairs, findings: list[Finding], problems: list[dict[str, Any]], changed: bool) -> dict[str, Any]:
     commands = [" ".join(command.words) for command in repairs.commands]
     return {
-        "changed": bool(repairs.files or commands),
-        "before": {file.name: _text(file.before) for file in repairs.files},
-        "after": {file.name: None if file.after is None else _text(file.after) for file in repairs.files},
+        "changed": changed,
+        "before": {file.name: _text(file, file.before) for file in repairs.files},
+        "after": {file.name: None if file.after is None else _text(file, file.after) for file in repairs.files},
         "diff": [_diff(file) for file in repairs.files]
         + ([{"prepared": "".join(f"run: {command}\n" for command in commands)}] if commands else []),
         "commands": commands,
@@ -72,18 +80,18 @@ def _answer(repairs: Repairs, findings: list[Finding], problems: list[dict[str, 
 def _to_come(repairs: Repairs) -> dict[str, str | None]:
     """Return path -> text of sources and preferences as they will be, for whoever plans meanwhile."""
     return {
-        file.name: None if file.after is None else _text(file.after)
+        file.name: None if file.after is None else _text(file, file.after)
         for file in repairs.files
         if file.name.startswith(("/etc/apt/sources.list", "/etc/apt/preferences"))
     }
 
 
 def _diff(file: FileRepair) -> dict[str, str]:
-    after = "" if file.after is None else _text(file.after)
-    return {"before_header": file.name, "after_header": file.name, "before": _text(file.before), "after": after}
+    after = "" if file.after is None else _text(file, file.after)
+    return {"before_header": file.name, "after_header": file.name, "before": _text(file, file.before), "after": after}
 
 
-def _text(data: bytes) -> str:
-    if b"\0" in data or data[:1] >= b"\x80":
+def _text(file: FileRepair, data: bytes) -> str:
+    if file.name.startswith(_STORES) and b"-----BEGIN" not in data:
         return f"{len(data)} bytes of keys\n"
     return data.decode("utf-8", "replace")

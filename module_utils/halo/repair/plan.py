@@ -19,8 +19,9 @@ _INFO = "var/lib/dpkg/info"
 _CONFIGURE = ("dpkg", "--configure", "-a")
 #: What other tools write above what they keep.
 _MARK = re.compile(
-    r"^\s*#.*(?:(?:managed|maintained) by|ansible managed|automatically (?:configured|generated)|do not edit"
-    r"|(?:changes|modifications)\b.*\blost)",
+    r"^\s*#.*(?:\b(?:managed|maintained|written|generated|created|installed|configured) by\b|ansible[- ]managed"
+    r"|automatically (?:configured|generated)|\bauto-?generated|\b(?:do not|don't) (?:edit|modify|change)"
+    r"|(?:changes|modifications|edits)\b.*\b(?:lost|overwritten|discarded|not survive))",
     re.IGNORECASE,
 )
 _HEADERS = ("linux-headers-", "linux-image-")

@@ -11,14 +11,19 @@ _SUITE = re.compile(r"(\s*\S+\s+(?:\[[^\]]*\]\s*)?\S+\s+)(\S+)")
 _OPTIONS = re.compile(r"(\s*\S+\s+)(?:\[([^\]]*)\]\s*)?(?=\S)")
 
 
+def split(text: str) -> list[str]:
+    """Return the lines of a text with their ends, as apt counts them: a line feed alone ends one."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
 def without_lines(text: str, numbers: Collection[int]) -> str:
     """Return a text without some lines, counted from 1."""
-    return "".join(line for at, line in enumerate(text.splitlines(keepends=True), 1) if at not in numbers)
+    return "".join(line for at, line in enumerate(split(text), 1) if at not in numbers)
 
 
 def with_suite(text: str, number: int, suite: str) -> str:
     """Return one-line sources with another suite in one line."""
-    lines = text.splitlines(keepends=True)
+    lines = split(text)
     found = _SUITE.match(lines[number - 1])
     if not found:
         raise RefusedError(f"the suite in line {number} cannot be found")
@@ -28,7 +33,7 @@ def with_suite(text: str, number: int, suite: str) -> str:
 
 def with_option(text: str, number: int, option: str, value: str) -> str:
     """Return one-line sources in which one line has an option with this value, and no other."""
-    lines = text.splitlines(keepends=True)
+    lines = split(text)
     found = _OPTIONS.match(lines[number - 1])
     if not found:
         raise RefusedError(f"the options in line {number} cannot be found")
@@ -39,13 +44,14 @@ def with_option(text: str, number: int, option: str, value: str) -> str:
 
 def stanza_lines(text: str, number: int) -> range:
     """Return the lines of the stanza whose content begins at a line, from 1, with its comments and the gap behind."""
-    lines = text.splitlines()
+    # To apt a line of blanks is part of a stanza; only an empty one ends it.
+    empty = [not line.rstrip("\r\n") for line in split(text)]
     first, last = number, number
-    while first > 1 and lines[first - 2].strip():
+    while first > 1 and not empty[first - 2]:
         first -= 1
-    while last < len(lines) and lines[last].strip():
+    while last < len(empty) and not empty[last]:
         last += 1
-    while last < len(lines) and not lines[last].strip():
+    while last < len(empty) and empty[last]:
         last += 1
     return range(first, last + 1)
 
@@ -79,13 +85,13 @@ def with_value(text: str, number: int, field: str, value: str) -> str:
 
 def _field(text: str, number: int, field: str) -> tuple[int, int, str] | None:
     """Return the first and the last line of a field, from 1, and its value."""
-    lines = text.splitlines(keepends=True)
+    lines = split(text)
     within = stanza_lines(text, number)
     for at in within:
         name, colon, value = lines[at - 1].partition(":")
         if colon and name.strip().lower() == field.lower():
             end = at
-            while end < within.stop - 1 and lines[end][:1] in (" ", "\t", "#") and lines[end].strip():
+            while end < within.stop - 1 and lines[end][:1] in (" ", "\t", "#"):
                 value += "" if lines[end].startswith("#") else lines[end]
                 end += 1
             while lines[end - 1].startswith("#"):
@@ -96,6 +102,7 @@ def _field(text: str, number: int, field: str) -> tuple[int, int, str] | None:
 
 
 def _replaced(text: str, first: int, last: int, line: str) -> str:
-    lines = text.splitlines(keepends=True)
-    lines[first - 1 : last] = [line]
+    lines = split(text)
+    old = lines[first - 1] if first <= len(lines) else ""
+    lines[first - 1 : last] = [line.replace("\n", "\r\n") if old.endswith("\r\n") else line]
     return "".join(lines)
