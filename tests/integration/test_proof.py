@@ -385,7 +385,7 @@ def test_case_libstdcxx_dev_missing_for_newest_gcc(provisioned):
     assert "file not found" in result["findings"][0]["evidence"]
     hip = provisioned.module("hip_proof", **HIP)
     assert [found["code"] for found in hip["findings"]] == ["PROOF.COMPILE_FAILED"]
-    (finding,) = provisioned.module("toolchain_check")["findings"]
+    (finding,) = provisioned.module("toolchain_check", root="/")["findings"]
     assert (finding["code"], finding["remedy"]) == ("TOOLCHAIN.NO_LIBSTDCXX", "apt-get install libstdc++-14-dev")
     remedy = result["findings"][0]["remedy"].partition("   ")[0]
     assert remedy == hip["findings"][0]["remedy"].partition("   ")[0] == "apt-get install libstdc++-14-dev"
