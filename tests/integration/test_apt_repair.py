@@ -227,6 +227,29 @@ def test_signed_by_conflict_with_the_source_to_come_is_an_error_unless_it_is_rep
 
 
 @pytest.mark.parametrize(
+    ("options", "others"),
+    [
+        ("", "[arch-=amd64] "),
+        ("", "[arch+=i386] "),
+        ("", "[arch=arm64] "),
+        ("[trusted=yes] ", ""),
+        ("", "[check-valid-until=no] "),
+    ],
+)
+def test_source_twice_with_options_of_its_own_is_joined_by_hand(
+    repair: Repair, shared_apt_host: AptHost, options: str, others: str
+) -> None:
+    files: Files = {
+        f"{PARTS}/a.list": f"deb {options}{URI} noble main\n",
+        f"{PARTS}/b.list": f"deb {others}{URI} noble main\n",
+    }
+    answer = repair(files)
+    assert not answer["changed"]
+    assert "REPAIR.REFUSED" in answer.codes
+    assert [read(shared_apt_host, name) for name in files] == list(files.values())
+
+
+@pytest.mark.parametrize(
     "mark",
     [
         "# Ansible managed",

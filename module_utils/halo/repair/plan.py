@@ -24,6 +24,13 @@ _MARK = re.compile(
     r"|(?:changes|modifications|edits)\b.*\b(?:lost|overwritten|discarded|not survive))",
     re.IGNORECASE,
 )
+#: Options of sources that two entries of one archive may differ in (sources.list(5)).
+_OPTION = re.compile(
+    r"\barch[+-]=|\b(?:lang|target|pdiffs|by-hash|allow-[\w-]+|check-[\w-]+|valid-[\w-]+|date-[\w-]+|inrelease-path)[+-]?="
+    r"|^(?:Architectures-(?:Add|Remove)|Languages|Targets|PDiffs|By-Hash|Allow|Check|Valid|Date|InRelease-Path)[\w-]*\s*:",
+    re.IGNORECASE,
+)
+_NATIVE = "amd64"
 _HEADERS = ("linux-headers-", "linux-image-")
 
 
@@ -41,7 +48,7 @@ def plan(audit: Audit, question: Question, origins: Sequence[str] = ()) -> Repai
     findings: list[Finding] = []
     files: list[FileRepair] = []
     dropped: set[Entry] = set()
-    jobs = _source_jobs(audit, question.retire, dropped, findings)
+    jobs = _source_jobs(question, audit, question.retire, dropped, findings)
     jobs.update(_pin_jobs(audit.problems, origins))
     for name, (problems, change) in jobs.items():
         _file(question.root, name, problems, change, files, findings)
@@ -75,7 +82,7 @@ class _Sources:
     signed_by: dict[Entry, str] = field(default_factory=dict)
 
 
-def _source_jobs(audit: Audit, retire: bool, dropped: set[Entry], findings: list[Finding]) -> Jobs:
+def _source_jobs(question: Question, audit: Audit, retire: bool, dropped: set[Entry], findings: list[Finding]) -> Jobs:
     files: defaultdict[str, _Sources] = defaultdict(_Sources)
     for problem in audit.problems:
         if (problem.code == "SOURCE.STRAY" and problem.detail["comes"]) or (
@@ -89,16 +96,21 @@ def _source_jobs(audit: Audit, retire: bool, dropped: set[Entry], findings: list
             files[one.file].suites[one] = problem.detail["suite"]
             files[one.file].problems.append(problem)
         elif problem.code in ("SOURCE.TWICE", "SOURCE.CONFLICT"):
-            _one_left(problem, files, findings)
+            _one_left(question.root, problem, files, findings)
     dropped.update(*(file.drop for file in files.values()))
     return {name: (file.problems, _rewriting(audit, name, file)) for name, file in files.items()}
 
 
-def _one_left(problem: Problem, files: defaultdict[str, _Sources], findings: list[Finding]) -> None:
+def _one_left(root: str, problem: Problem, files: defaultdict[str, _Sources], findings: list[Finding]) -> None:
     """Drop what another source covers; let what it does not cover name the same keyring."""
     keep = entry(problem.detail["keep"])
     for one in map(entry, problem.detail["drop"]):
         if one == keep:
+            continue
+        if keep.trusted == "yes" != one.trusted or not (_plain(root, keep) and _plain(root, one)):
+            findings.append(
+                refused(problem, f"{keep.place} and {one.place} have options of their own: join them by hand")
+            )
             continue
         if _covers(keep, one):
             files[one.file].drop.add(one)
@@ -110,13 +122,21 @@ def _one_left(problem: Problem, files: defaultdict[str, _Sources], findings: lis
         files[one.file].problems.append(problem)
 
 
+def _plain(root: str, entry: Entry) -> bool:
+    """Say whether an entry has none of the options that say more than its architectures and key."""
+    text = (Path(root) / entry.file.lstrip("/")).read_bytes().decode("utf-8", "surrogateescape")
+    numbers = edit.stanza_lines(text, entry.line) if entry.stanza else range(entry.line, entry.line + 1)
+    lines = edit.split(text)
+    return not any(_OPTION.search(lines[number - 1]) for number in numbers if number <= len(lines))
+
+
 def _covers(keep: Entry, other: Entry) -> bool:
     """Say whether nothing is lost with an entry that another one takes the place of."""
     return (
         keep.type == other.type
         and set(other.components) <= set(keep.components)
         and (
-            not keep.architectures
+            (not keep.architectures and set(other.architectures) <= {_NATIVE})
             or (bool(other.architectures) and set(other.architectures) <= set(keep.architectures))
         )
     )
