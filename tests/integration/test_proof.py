@@ -272,8 +272,10 @@ def test_headers_that_are_for_a_newer_clang(provisioned):
         (before,) = about_19(provisioned.module("toolchain_check", baseline=True, **options))
         assert before["severity"] == "warning"
     finally:
+        # It had taken the place of links that libc++-18-dev brings.
         provisioned.sh(
-            "rm -rf /usr/lib/llvm-16 /usr/lib/llvm-19; ln -sfn ../../lib/llvm-18/include/c++/v1 /usr/include/c++/v1"
+            "rm -rf /usr/lib/llvm-16 /usr/lib/llvm-19 /usr/include/c++/v1; "
+            f"{APT} install -y --reinstall --no-install-recommends libc++-18-dev"
         )
 
 
