@@ -421,7 +421,8 @@ def test_damaged_objects_among_good_ones_never_end_a_check(tmp_path: Path) -> No
         json.dumps(answer).encode()
         answer["msg"].encode()
         found |= {one["code"] for one in answer["problems"]}
-    assert {"ABI.DAMAGED", "ABI.LIBRARY_MISSING"} < found, "the damage is of many kinds"
+    # Which other ones it is depends on the seed.
+    assert {"ABI.DAMAGED"} < found, "the damage is of several kinds"
 
 
 def test_a_request_that_cannot_be_carried_out(tmp_path: Path) -> None:
