@@ -88,7 +88,7 @@ END
 
 # Brings what containers need, and the images; their names are then in HALO_TEST_IMAGE_*.
 test_hosts() {
-    need podman=podman /usr/lib/podman/netavark=netavark iptables=iptables nft=nftables ssh=openssh-client \
+    need podman=podman /usr/lib/podman/netavark=netavark /usr/bin/catatonit=catatonit iptables=iptables nft=nftables ssh=openssh-client \
         mmdebstrap=mmdebstrap apt-ftparchive=apt-utils gpg=gpg gcc=gcc /usr/include/stdio.h=libc6-dev \
         /usr/share/keyrings/debian-archive-keyring.gpg=debian-archive-keyring
     rootful_podman

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from halo.abi import glue, releases
-from halo.abi.loader import cpu_levels
+from halo.abi.cpu import cpu_levels
 from halo.abi.model import Problem, Result
 from halo.abi.run import Request, RequestError, check
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from halo.abi import ldcache
-from halo.abi.loader import Loader, cpu_levels
+from halo.abi.cpu import cpu_levels, cpu_platform
+from halo.abi.loader import Loader
 from halo.abi.paths import Root
 
 from tests.support import elf_objects
@@ -114,10 +115,10 @@ def the_same_file_under_two_names_is_one(root: Path) -> tuple[Path, dict[str, st
 
 @arrangement
 def origin_and_lib_and_platform(root: Path) -> tuple[Path, dict[str, str], str]:
-    directory = root / "lib" / "x86_64-linux-gnu" / "x86_64"
-    one = library(directory / "libx.so", "x")
-    main = program(root / "bin" / "main", "x", f"{RUNPATH}$ORIGIN/../${{LIB}}/$PLATFORM", libraries=[one])
-    return main, {}, "x86_64/libx.so"
+    platforms = {name: library(root / f"lib/x86_64-linux-gnu/{name}/libx.so", "x") for name in ("haswell", "x86_64", "xeon_phi")}
+    path = f"{RUNPATH}$ORIGIN/../${{LIB}}/$PLATFORM"
+    main = program(root / "bin" / "main", "x", path, libraries=[platforms["x86_64"]])
+    return main, {}, f"{cpu_platform()}/libx.so"
 
 
 @arrangement

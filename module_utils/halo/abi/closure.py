@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from . import elf as elves
+from .cpu import cpu_platform
 from .elf import Elf
 
-_LIB, _PLATFORM = "lib/x86_64-linux-gnu", "x86_64"
+_LIB = "lib/x86_64-linux-gnu"
 
 
 class Object:
@@ -127,7 +128,7 @@ def expanded(text: str, origin: str) -> tuple[str, ...]:
 
 def substituted(text: str, origin: str) -> str:
     """Return a text with ``$ORIGIN``, ``$LIB`` and ``$PLATFORM`` replaced."""
-    for name, value in (("ORIGIN", origin), ("LIB", _LIB), ("PLATFORM", _PLATFORM)):
+    for name, value in (("ORIGIN", origin), ("LIB", _LIB), ("PLATFORM", cpu_platform())):
         text = text.replace(f"${{{name}}}", value)
         text = re.sub(rf"\${name}(?![A-Za-z0-9_])", value.replace("\\", r"\\"), text)
     return text

@@ -5,12 +5,12 @@ from __future__ import annotations
 import posixpath
 import re
 import stat
-from pathlib import Path
 from typing import NamedTuple
 
 from . import elf as elves
 from . import ldcache
 from .closure import Closure, Missing, Object, Search, expanded, substituted
+from .cpu import cpu_levels
 from .elf import Elf
 from .paths import Root
 from .tables import ElfError
@@ -21,11 +21,6 @@ DEFAULT = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib", "/usr/l
 #: What glibc until 2.36 also looked into, below every directory.
 _LEGACY = ("tls/x86_64/x86_64", "tls/x86_64", "tls", "x86_64/x86_64", "x86_64")
 _LAST_LEGACY = (2, 36)
-_LEVELS = {
-    "x86-64-v2": "cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3",
-    "x86-64-v3": "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave",
-    "x86-64-v4": "avx512f avx512bw avx512cd avx512dq avx512vl",
-}
 
 
 class _Refusal(NamedTuple):
@@ -192,22 +187,6 @@ class Loader:
             found = (*(f"{directory}/{part}" for part in below if self.root.names(f"{directory}/{part}")), directory)
             self._subdirectories[directory] = found
         return found
-
-
-def cpu_levels() -> tuple[str, ...]:
-    """Return the glibc-hwcaps directories that this machine's CPU can use, best first."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ()
-    match = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
-    flags = set(match[1].split()) if match else set()
-    found: list[str] = []
-    for level, wanted in _LEVELS.items():
-        if not flags.issuperset(wanted.split()):
-            break
-        found.insert(0, level)
-    return tuple(found)
 
 
 def _read(path: str) -> Elf | _Refusal:
