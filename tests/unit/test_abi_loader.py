@@ -115,7 +115,9 @@ def the_same_file_under_two_names_is_one(root: Path) -> tuple[Path, dict[str, st
 
 @arrangement
 def origin_and_lib_and_platform(root: Path) -> tuple[Path, dict[str, str], str]:
-    platforms = {name: library(root / f"lib/x86_64-linux-gnu/{name}/libx.so", "x") for name in ("haswell", "x86_64", "xeon_phi")}
+    platforms = {
+        name: library(root / f"lib/x86_64-linux-gnu/{name}/libx.so", "x") for name in ("haswell", "x86_64", "xeon_phi")
+    }
     path = f"{RUNPATH}$ORIGIN/../${{LIB}}/$PLATFORM"
     main = program(root / "bin" / "main", "x", path, libraries=[platforms["x86_64"]])
     return main, {}, f"{cpu_platform()}/libx.so"

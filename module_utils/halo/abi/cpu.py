@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 _LEVELS = {
@@ -34,7 +34,7 @@ def cpu_platform() -> str:
     return next(found, "x86_64") if vendor == "GenuineIntel" else "x86_64"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _cpu() -> tuple[str, frozenset[str]]:
     """Return the CPU's vendor and flags; nothing where nobody says."""
     try:
